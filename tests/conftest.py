@@ -1,0 +1,53 @@
+"""What every test may ask for: both implementations of the kernels, one Hypothesis profile."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+# No deadline and no complaint about speed: the machine may be busy.
+# The usual run is the same every time; `make torture` looks for something new.
+SLOW_IS_FINE = (HealthCheck.too_slow,)
+settings.register_profile(
+    "usual", derandomize=True, deadline=None, suppress_health_check=SLOW_IS_FINE
+)
+settings.register_profile(
+    "torture",
+    max_examples=2_000,
+    deadline=None,
+    suppress_health_check=SLOW_IS_FINE,
+    print_blob=True,
+)
+settings.load_profile("torture" if os.environ.get("MILKD_TORTURE") == "1" else "usual")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--no-extension",
+        action="store_true",
+        help="test the pure kernels only; without it a missing extension is an error",
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--no-extension"):
+        for item in items:
+            if item.get_closest_marker("build"):
+                item.add_marker(pytest.mark.skip(reason="runs with the extension only"))
+
+
+@pytest.fixture(scope="session", params=["compiled", "pure"])
+def kernels(request: pytest.FixtureRequest) -> ModuleType:
+    """Each implementation of the kernels in turn."""
+    if request.param == "pure":
+        return importlib.import_module("milkd.engine._kernels_py")
+    if request.config.getoption("--no-extension"):
+        pytest.skip("--no-extension")
+    return importlib.import_module("milkd._fastcore")
