@@ -1,0 +1,120 @@
+"""What happened: the results of a decision, as the journal and the columns take them.
+
+A change says what is so now, not what was asked, so that applying it needs no
+rule, no clock and no knob.  The one exception is `Passed`: it stands for the
+decay of a whole scope, which the same kernels recompute from two factors.
+`scope` is `global`, `archive` or a session id.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from milkd.engine.percept import Edge, Engram, Percept
+
+
+@dataclass(frozen=True, slots=True)
+class PerceptPut:
+    """The percept is in the scope with these values: new at the end, or in its old place."""
+
+    scope: str
+    percept: Percept
+    running: float | None = None
+    """The scope's running seconds at which `w` is current; None leaves the row's reading."""
+
+
+@dataclass(frozen=True, slots=True)
+class PerceptDropped:
+    """The percept is no longer in the scope."""
+
+    scope: str
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class EdgePut:
+    """The edge is in the scope, once."""
+
+    scope: str
+    edge: Edge
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeDropped:
+    """The edge is no longer in the scope."""
+
+    scope: str
+    edge: Edge
+
+
+@dataclass(frozen=True, slots=True)
+class EngramPut:
+    """The engram is in the scope with these values."""
+
+    scope: str
+    engram: Engram
+
+
+@dataclass(frozen=True, slots=True)
+class EngramDropped:
+    """The engram is no longer in the scope."""
+
+    scope: str
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """Every non-core weight of the scope decayed, and idle time accrued.
+
+    Attributes:
+        running: The scope's total running seconds as of the pass.
+        elapsed_s: Running seconds since the previous pass, at most a day.
+        half_life_s: Running seconds in which a weight loses half its distance to `floor`.
+        floor: Weight that decay approaches; 0 for sessions.
+    """
+
+    scope: str
+    running: float
+    elapsed_s: float
+    half_life_s: float
+    floor: float
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """These percepts of the scope were handed to somebody at a wall time."""
+
+    scope: str
+    ids: tuple[str, ...]
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Awarded:
+    """The percept has had its evidence of the present run."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeDropped:
+    """The session scope is empty, and its file is to go."""
+
+    scope: str
+
+
+Change = (
+    PerceptPut
+    | PerceptDropped
+    | EdgePut
+    | EdgeDropped
+    | EngramPut
+    | EngramDropped
+    | Passed
+    | Used
+    | Awarded
+    | ScopeDropped
+)

@@ -1,0 +1,185 @@
+"""One pass: decay, edges, prune, archive, promote, evict, in this order (ADR-90, "Pass").
+
+Each step is a function over the draft; `consolidate` is their order.  The
+seventh step, persisting, is the store's.
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from milkd.engine import engrams, kernels
+from milkd.engine.draft import Draft, ScopeDraft
+from milkd.engine.moving import delete, move
+from milkd.engine.params import DAY_S
+from milkd.engine.percept import ARCHIVE, GLOBAL, POSITIVE, Edge, Percept, Relation
+from milkd.engine.promotion import Verdict, contradicted, judge
+from milkd.engine.results import Decision, Report
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from milkd.engine.commands import Consolidate, Now
+    from milkd.engine.memory import Memory
+
+EDGE_BOOST = 0.05  # ADR-53, 3
+CONTRADICTION_PENALTY = 0.10  # ADR-53, 3
+
+
+def consolidate(memory: Memory, command: Consolidate, now: Now) -> Decision:
+    """One pass over global and the session, or over global and every open session."""
+    sessions = memory.sessions() if command.session is None else (command.session,)
+    draft = Draft(memory, now)
+    report = Report(sessions={name: Report() for name in sessions})
+    decay(draft, sessions, report)
+    apply_edges(draft, sessions, report)
+    prune(draft, sessions, report)
+    archive_stale(draft, report)
+    promote(draft, sessions, report)
+    evict(draft, report)
+    for name in (*sessions, GLOBAL):
+        engrams.weigh(draft, name)
+    report.global_total = len(draft.scope(GLOBAL))
+    return Decision(tuple(draft.changes), report)
+
+
+def decay(draft: Draft, sessions: Iterable[str], report: Report) -> None:
+    """Step 1: strength falls and idle time accrues with the running time since the last pass."""
+    for name in sessions:
+        part = report.sessions[name]
+        part.decayed, part.running_seconds = draft.let_pass(name)
+        report.decayed += part.decayed
+    report.global_decayed, report.running_seconds = draft.let_pass(GLOBAL)
+
+
+def apply_edges(draft: Draft, sessions: Iterable[str], report: Report) -> None:
+    """Step 2: positive edges lift their target, contradictions lower both ends.
+
+    An edge moves only percepts of its own scope, never core ones, and only while both ends
+    are live; one with an end that is nowhere any more is dropped.
+    """
+    for name in (*sessions, GLOBAL):
+        for edge in list(draft.scope(name).edges.values()):
+            if not (draft.memory.exists(edge.source) and draft.memory.exists(edge.target)):
+                draft.drop_edge(name, edge)
+            elif _apply_edge(draft, name, edge):
+                report.edges_applied += 1
+                if name in report.sessions:
+                    report.sessions[name].edges_applied += 1
+
+
+def prune(draft: Draft, sessions: Iterable[str], report: Report) -> None:
+    """Step 3: session percepts at or below the threshold go."""
+    for name in sessions:
+        faded = _rows_at_most(draft.scope(name), draft.params.prune_threshold)
+        delete(draft, [(name, percept) for percept in faded])
+        report.sessions[name].pruned = len(faded)
+        report.pruned += len(faded)
+
+
+def archive_stale(draft: Draft, report: Report) -> None:
+    """Step 4: globals that nobody used for long enough go to the archive (ADR-56)."""
+    limit_s = draft.params.global_archive_after_days * DAY_S
+    for percept in _rows_idle(draft.scope(GLOBAL), limit_s):
+        archive(draft, percept, "stale")
+        report.archived += 1
+
+
+def promote(draft: Draft, sessions: Iterable[str], report: Report) -> None:
+    """Step 5: session percepts that are strong and corroborated become global.
+
+    After the decay of global, so that a promoted percept does not decay twice.
+    """
+    blocked = contradicted(draft)
+    for name in sessions:
+        here = draft.scope(name)
+        for percept_id in list(here.ids()):
+            percept = here.get(percept_id)
+            assert percept is not None
+            verdict = judge(percept, percept_id in blocked, draft.params)
+            if verdict is Verdict.PROMOTED:
+                move(draft, replace(percept, idle_seconds=0.0), name, GLOBAL)
+                report.promoted += 1
+                report.sessions[name].promoted += 1
+            elif verdict is Verdict.DEFERRED:
+                report.promotion_deferred += 1
+                report.sessions[name].promotion_deferred += 1
+
+
+def evict(draft: Draft, report: Report) -> None:
+    """Step 6: over the size cap, the lowest ranks go; core stays whatever the cap."""
+    here, limit = draft.scope(GLOBAL), draft.params.percept_store_max
+    excess = len(here) - limit if limit else 0
+    if excess <= 0:
+        return
+    wall = draft.now.wall
+    ranked = (
+        (draft.memory.rank_score(percept, wall), position, percept)
+        for position, percept in enumerate(_all(here))
+        if not percept.core
+    )
+    lowest = heapq.nsmallest(excess, ranked)
+    delete(draft, [(GLOBAL, percept) for _, _, percept in lowest])
+    report.evicted = len(lowest)
+
+
+def archive(draft: Draft, percept: Percept, reason: str) -> None:
+    """Move a global to the archive, with the edges from it."""
+    percept = replace(percept, archived_at=draft.now.wall, archived_reason=reason)
+    move(draft, percept, GLOBAL, ARCHIVE)
+
+
+def _apply_edge(draft: Draft, scope: str, edge: Edge) -> bool:
+    """Let one edge act; gives whether some strength changed."""
+    if not (draft.is_live(edge.source) and draft.is_live(edge.target)):
+        return False
+    if edge.relation in POSITIVE:
+        return _shift(draft, scope, edge.target, EDGE_BOOST)
+    if edge.relation == Relation.CONTRADICTS:
+        changed = [
+            _shift(draft, scope, end, -CONTRADICTION_PENALTY) for end in (edge.source, edge.target)
+        ]
+        return any(changed)
+    return False  # a relation that a later version of milk may know
+
+
+def _shift(draft: Draft, scope: str, percept_id: str, by: float) -> bool:
+    """Move one weight within [0, 1]; one that rose was corroborated."""
+    percept = draft.scope(scope).get(percept_id)
+    if percept is None or percept.core:
+        return False
+    w = min(1.0, max(0.0, percept.w + by))
+    if w == percept.w:
+        return False
+    moved = replace(percept, w=w)
+    draft.put(scope, draft.award(moved) if w > percept.w else moved)
+    return True
+
+
+def _rows_at_most(here: ScopeDraft, threshold: float) -> list[Percept]:
+    """Non-core percepts of a scope whose strength, with the draft's changes, is that low."""
+    assert here.passed is not None
+    w, _ = here.passed
+    rows = kernels.at_most(w, here.base.columns.exempt, threshold)
+    unchanged = {here.base.text(slot).id for slot in rows} - here.puts.keys()
+    lowered = {i for i, p in here.puts.items() if not p.core and p.w <= threshold}
+    return _in_order(here, unchanged | lowered)
+
+
+def _rows_idle(here: ScopeDraft, limit_s: float) -> list[Percept]:
+    """Non-core percepts of a scope that were idle that long."""
+    assert here.passed is not None
+    _, idle_s = here.passed
+    rows = kernels.at_least(idle_s, here.base.columns.exempt, limit_s)
+    return _in_order(here, {here.base.text(slot).id for slot in rows})
+
+
+def _in_order(here: ScopeDraft, ids: set[str]) -> list[Percept]:
+    found = [here.get(percept_id) for percept_id in here.ids() if percept_id in ids] if ids else []
+    return [percept for percept in found if percept is not None]
+
+
+def _all(here: ScopeDraft) -> Iterable[Percept]:
+    return (percept for i in here.ids() if (percept := here.get(i)) is not None)

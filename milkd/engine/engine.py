@@ -1,0 +1,140 @@
+"""The engine: decides what a command changes, and applies what was decided.
+
+`decide` touches nothing; `apply` consults no rule.  Whoever owns the engine
+applies the changes of a decision in order, keeps them somewhere durable, and
+answers with the result.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from milkd.engine import (
+    commands,
+    consolidation,
+    duplicates,
+    explaining,
+    importing,
+    injection,
+    moving,
+    recall,
+    relating,
+    stating,
+)
+from milkd.engine.memory import Memory
+from milkd.engine.percept import ARCHIVE, GLOBAL, ScopeImage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from milkd.engine.changes import Change
+    from milkd.engine.commands import Command, Now
+    from milkd.engine.params import Params
+    from milkd.engine.results import Decision
+
+_RULES: dict[type, Callable[[Memory, Any, Now], Decision]] = {
+    commands.Record: stating.record,
+    commands.Learn: stating.learn,
+    commands.Edit: stating.edit,
+    commands.Forget: moving.forget,
+    commands.Restore: moving.restore,
+    commands.Relate: relating.relate,
+    commands.Unrelate: relating.unrelate,
+    commands.Consolidate: consolidation.consolidate,
+    commands.DropSession: moving.drop_session,
+    commands.Import: importing.take_in,
+    commands.Query: recall.query,
+    commands.Inject: injection.inject,
+    commands.List: recall.list_page,
+    commands.Show: recall.show,
+    commands.Resolve: recall.resolve_all,
+    commands.Explain: explaining.explain,
+    commands.Similar: duplicates.similar,
+}
+
+
+class Engine:
+    """The memory model over the loaded scopes; one owner, one thread."""
+
+    def __init__(self, params: Params) -> None:
+        self._memory = Memory(params)
+        for name in (GLOBAL, ARCHIVE):
+            self._memory.load(ScopeImage(name=name), 0.0)
+
+    @property
+    def params(self) -> Params:
+        """The knobs in force."""
+        return self._memory.params
+
+    def configure(self, params: Params) -> None:
+        """Put other knobs in force, from the next decision on."""
+        self._memory.params = params
+        for scope in self._memory.scopes.values():
+            scope.configure(params)
+
+    def load(self, image: ScopeImage, running: float = 0.0) -> None:
+        """Take a scope in, instead of what was loaded under its name.
+
+        Args:
+            image: Global, the archive, or a session, which is open from then on.
+            running: The scope's total running seconds at which its strengths are current.
+        """
+        self._memory.load(image, running)
+
+    def unload(self, session: str) -> None:
+        """Let a session go; its ids and contents are remembered, its rows are not."""
+        scope = self._memory.scopes.pop(session)
+        self.set_dormant(session, {p.id: p.content for p in scope.percepts()})
+
+    def set_dormant(self, session: str, contents: Mapping[str, str]) -> None:
+        """Tell what a closed session holds: content by id.  An empty one is forgotten."""
+        if contents:
+            self._memory.dormant[session] = contents
+        else:
+            self._memory.dormant.pop(session, None)
+
+    def dormant_with(self, content: str) -> tuple[str, ...]:
+        """The closed sessions that hold a percept of exactly this content."""
+        dormant = self._memory.dormant.items()
+        return tuple(name for name, contents in dormant if content in contents.values())
+
+    def sessions(self) -> tuple[str, ...]:
+        """The open sessions, in order of opening."""
+        return self._memory.sessions()
+
+    def is_loaded(self, scope: str) -> bool:
+        """Whether the scope is loaded; global and the archive always are."""
+        return scope in self._memory.scopes
+
+    def image(self, scope: str) -> ScopeImage:
+        """A loaded scope as a value; untouched percepts are the same objects each time."""
+        return self._memory.scopes[scope].image()
+
+    def count(self, scope: str) -> int:
+        """Percepts in a loaded scope."""
+        return len(self._memory.scopes[scope])
+
+    def new_run(self) -> None:
+        """Begin a run: every percept may earn evidence again."""
+        self._memory.awarded.clear()
+
+    def decide(self, command: Command, now: Now) -> Decision:
+        """What a command changes and answers, without changing it.
+
+        Args:
+            command: Its session, if any, must be loaded.
+            now: Wall time and running times of the moment.
+
+        Raises:
+            WireError: The command can't be granted; nothing is to be done.
+        """
+        return _RULES[type(command)](self._memory, command, now)
+
+    def apply(self, change: Change) -> None:
+        """Make one change of a decision so."""
+        self._memory.apply(change)
+
+    def apply_all(self, changes: Iterable[Change]) -> None:
+        """Make the changes of a decision so, in order."""
+        for change in changes:
+            self._memory.apply(change)

@@ -1,0 +1,146 @@
+"""All loaded scopes together: what decisions read and `apply` writes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from milkd.engine import kernels
+from milkd.engine.changes import (
+    Awarded,
+    Change,
+    EdgeDropped,
+    EdgePut,
+    EngramDropped,
+    EngramPut,
+    Passed,
+    PerceptDropped,
+    PerceptPut,
+    ScopeDropped,
+    Used,
+)
+from milkd.engine.percept import ARCHIVE, GLOBAL, Percept, ScopeImage
+from milkd.engine.ranking import freshness, rank_score, recency_scale
+from milkd.engine.scope import Scope
+
+if TYPE_CHECKING:
+    from array import array
+    from collections.abc import Iterator, Mapping
+
+    from milkd.engine.params import Params
+
+
+@dataclass(slots=True)
+class Memory:
+    """The state of the engine."""
+
+    params: Params
+    scopes: dict[str, Scope] = field(default_factory=dict)
+    awarded: set[str] = field(default_factory=set)
+    """Percepts that had their evidence of this run."""
+    dormant: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    """Closed sessions: content by percept id."""
+
+    def sessions(self) -> tuple[str, ...]:
+        """The open sessions, in order of opening."""
+        return tuple(name for name in self.scopes if name not in (GLOBAL, ARCHIVE))
+
+    def live(self) -> Iterator[Scope]:
+        """Global and the open sessions."""
+        return (scope for scope in self.scopes.values() if scope.name != ARCHIVE)
+
+    def visible(self, session: str | None) -> tuple[Scope, ...]:
+        """What a caller sees: global, then its own session."""
+        shared = self.scopes[GLOBAL]
+        return (shared,) if session is None else (shared, self.scopes[session])
+
+    def exists(self, percept_id: str) -> bool:
+        """Whether any scope has the percept: loaded, archived or closed."""
+        return (
+            any(percept_id in scope for scope in self.scopes.values())
+            or any(percept_id in contents for contents in self.dormant.values())
+            or any(scope.holds_unread(percept_id) for scope in self.scopes.values())
+        )
+
+    def is_live(self, percept_id: str) -> bool:
+        """Whether the percept is in global or in an open session."""
+        return any(percept_id in scope for scope in self.live())
+
+    def rank_score(self, percept: Percept, wall: float) -> float:
+        """The percept's score at a wall time; a stamp in the future counts as now."""
+        u = freshness(min(percept.updated_at, wall), self.params)
+        return rank_score(percept.w, percept.evidence, u, recency_scale(wall, self.params))
+
+    def column_scores(self, scope: Scope, wall: float) -> array[float]:
+        """The score of every row of a scope at a wall time, by slot."""
+        columns, c = scope.columns, recency_scale(wall, self.params)
+        scores = kernels.rank_scores(columns.w, columns.evidence, columns.u, c)
+        if scope.latest > wall:
+            for slot in scope.slots.values():
+                scores[slot] = self.row_score(scope, slot, wall, c)
+        return scores
+
+    def row_score(self, scope: Scope, slot: int, wall: float, c: float) -> float:
+        """The score of a row; `c` is the recency scale of the wall time."""
+        columns = scope.columns
+        u = columns.u[slot]
+        if columns.updated_at[slot] > wall:
+            u = freshness(wall, self.params)
+        return rank_score(columns.w[slot], columns.evidence[slot], u, c)
+
+    def load(self, image: ScopeImage, running: float) -> None:
+        """Take a scope in.  An id that global has already is left out.
+
+        It is in both files when a crash came between saving the one and the other.
+        """
+        if image.name != GLOBAL and GLOBAL in self.scopes:
+            shared = self.scopes[GLOBAL]
+            image = _without(image, {p.id for p in image.percepts if p.id in shared})
+        self.scopes[image.name] = Scope.from_image(image, self.params, running)
+        self.dormant.pop(image.name, None)
+
+    def apply(self, change: Change) -> None:
+        """Make a change so.  The scope must be loaded."""
+        match change:
+            case Awarded():
+                self.awarded.add(change.id)
+            case ScopeDropped():
+                name = change.scope
+                self.scopes[name] = Scope.from_image(
+                    ScopeImage(name=name), self.params, self.scopes[name].passed_at
+                )
+            case _:
+                _apply_to_scope(self.scopes[change.scope], change)
+
+
+def _apply_to_scope(scope: Scope, change: Change) -> None:
+    match change:
+        case PerceptPut():
+            scope.put(change.percept, change.running)
+        case PerceptDropped():
+            scope.drop(change.id)
+        case EdgePut():
+            scope.edges[change.edge] = change.edge
+        case EdgeDropped():
+            scope.edges.pop(change.edge, None)
+        case EngramPut():
+            scope.engrams[change.engram.id] = change.engram
+        case EngramDropped():
+            scope.engrams.pop(change.id, None)
+        case Passed():
+            scope.apply_pass(change)
+        case Used():
+            scope.use(change)
+
+
+def _without(image: ScopeImage, ids: set[str]) -> ScopeImage:
+    if not ids:
+        return image
+    return replace(
+        image,
+        percepts=tuple(p for p in image.percepts if p.id not in ids),
+        engrams=tuple(
+            replace(engram, percept_ids=tuple(i for i in engram.percept_ids if i not in ids))
+            for engram in image.engrams
+        ),
+    )

@@ -1,0 +1,218 @@
+"""What the engine answers: plain values that the daemon renders for the wire."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from milkd.engine.changes import Change
+    from milkd.engine.percept import Edge, Percept
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A percept where it is, with its score."""
+
+    percept: Percept
+    scope: str
+    """`global`, `archive` or the session id."""
+    rank_score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A percept beside which a text was held."""
+
+    id: str
+    content: str
+    w: float
+    similarity: float
+    reason: str | None = None
+    """Why a look-alike is not the same fact."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What became of a stated fact."""
+
+    id: str
+    status: str
+    """inserted, reinforced, echoed or revived."""
+    similarity: float
+    """To the percept it restates; 0 for a new one."""
+    w: float
+    evidence: int
+    scope: str
+    existing: Match | None = None
+    """The percept it restates, as it was before."""
+    look_alike: Match | None = None
+    edge: Edge | None = None
+    edge_error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """An edge, and whether the request changed anything."""
+
+    edge: Edge
+    changed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """A deleted percept."""
+
+    id: str
+    content: str
+    others: int
+    """Percepts of the same text elsewhere: deleted too if asked for, else still there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A recalled percept."""
+
+    view: View
+    hits: int
+    score: float
+    """order_score, by which hits of equal number are ordered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """Why a percept is in or out of an answer."""
+
+    id: str
+    included: bool
+    reason: str
+    hits: int
+    score: float
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """The answer to a query."""
+
+    hits: tuple[Hit, ...]
+    candidates: tuple[Candidate, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Injection:
+    """A rendered block; empty text when nothing bears on the prompt."""
+
+    text: str
+    ids: tuple[str, ...]
+    bytes: int
+    candidates: tuple[Candidate, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Part of a list."""
+
+    views: tuple[View, ...]
+    total: int
+    next_offset: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """A percept with the edges it is an end of."""
+
+    view: View
+    edges: tuple[Edge, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """A percept with its Jaccard similarity to a text."""
+
+    view: View
+    similarity: float
+
+
+@dataclass(frozen=True, slots=True)
+class Alike:
+    """The percepts most similar to a text, the most similar first."""
+
+    likenesses: tuple[Likeness, ...]
+    duplicate: str | None
+    """Id of the one that stating the text would reinforce."""
+    look_alike: Match | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What holds for a percept, and what comes next, in sentences with the numbers."""
+
+    view: View
+    edges: tuple[Edge, ...]
+    w_now: float
+    """Strength with the decay since the last pass."""
+    holds: tuple[str, ...]
+    next: tuple[str, ...]
+
+
+@dataclass(slots=True, kw_only=True)
+class Report:
+    """Counts of one pass (model.md, Pass, step 7)."""
+
+    decayed: int = 0
+    pruned: int = 0
+    promoted: int = 0
+    promotion_deferred: int = 0
+    merged: int = 0
+    global_decayed: int = 0
+    archived: int = 0
+    evicted: int = 0
+    edges_applied: int = 0
+    global_total: int = 0
+    running_seconds: float = 0.0
+    """Running time of the global clock that this pass accounted for."""
+    sessions: dict[str, Report] = field(default_factory=dict)
+    """By session: decayed, pruned, promoted, promotion_deferred, merged, edges_applied and its
+    running seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """How many percepts went with a session."""
+
+    percepts: int
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """How many percepts were taken, and the ids that were refused with the reason."""
+
+    accepted: int
+    refused: tuple[tuple[str, str], ...]
+
+
+Result = (
+    Outcome
+    | Related
+    | View
+    | Forgotten
+    | Report
+    | Dropped
+    | Imported
+    | Recalled
+    | Injection
+    | Page
+    | Detail
+    | Explanation
+    | Alike
+    | tuple[View, ...]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What a command does to the state, and what to answer."""
+
+    changes: tuple[Change, ...]
+    result: Result

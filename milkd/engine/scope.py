@@ -1,0 +1,194 @@
+"""One file's worth of memory: numbers in columns, texts beside them, index, edges, engrams.
+
+A `Scope` changes only through its `put`, `drop` … methods, which the engine's
+`apply` calls.  Its percepts are handed out as values; one that nothing touched
+is the same object each time, so that saving can tell what changed.
+"""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from milkd.engine import kernels
+from milkd.engine.columns import Columns
+from milkd.engine.index import TokenIndex
+from milkd.engine.percept import GLOBAL, Edge, Engram, Percept, ScopeImage
+from milkd.engine.ranking import freshness
+from milkd.engine.strength import decay_factor, decayed, elapsed
+from milkd.engine.text import features
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from milkd.engine.changes import Passed, Used
+    from milkd.engine.params import Params
+
+
+class Scope:
+    """Global, the archive, or one open session."""
+
+    def __init__(self, name: str, params: Params) -> None:
+        self.name = name
+        self.params = params
+        self.columns = Columns()
+        self.index = TokenIndex()
+        self.slots: dict[str, int] = {}
+        self.edges: dict[Edge, Edge] = {}
+        self.engrams: dict[str, Engram] = {}
+        self.passed_at = 0.0
+        """Running seconds at the last pass."""
+        self.latest = 0.0
+        """No `updated_at` of the scope is later than this wall time."""
+        self._texts: list[Percept | None] = []
+        self._touched: dict[int, float] = {}
+        self._stale: set[int] = set()
+        self._extra: Mapping[str, object] = {}
+        self._unreadable: tuple[tuple[str, int, object], ...] = ()
+
+    @classmethod
+    def from_image(cls, image: ScopeImage, params: Params, running: float) -> Scope:
+        """The scope of an image, with strengths that are current at a running reading."""
+        scope = cls(image.name, params)
+        for percept in image.percepts:
+            scope.put(percept)
+        scope.edges = {edge: edge for edge in image.edges}
+        scope.engrams = {engram.id: engram for engram in image.engrams}
+        scope.passed_at = running
+        scope._extra, scope._unreadable = image.extra, image.unreadable
+        return scope
+
+    def image(self) -> ScopeImage:
+        """The whole scope as a value."""
+        return ScopeImage(
+            name=self.name,
+            percepts=tuple(self.percepts()),
+            engrams=tuple(self.engrams.values()),
+            edges=tuple(self.edges.values()),
+            running_seconds=self.passed_at,
+            extra=self._extra,
+            unreadable=self._unreadable,
+        )
+
+    def __len__(self) -> int:
+        return len(self.slots)
+
+    def __contains__(self, percept_id: object) -> bool:
+        return percept_id in self.slots
+
+    def percepts(self) -> Iterator[Percept]:
+        """All percepts, the oldest in the scope first."""
+        return (self.percept(slot) for slot in self.slots.values())
+
+    def percept(self, slot: int) -> Percept:
+        """The percept of a live row."""
+        percept = self._texts[slot]
+        assert percept is not None
+        if slot not in self._stale:
+            return percept
+        percept = replace(percept, w=self.columns.w[slot], idle_seconds=self.columns.idle_s[slot])
+        self._texts[slot] = percept
+        self._stale.discard(slot)
+        return percept
+
+    def text(self, slot: int) -> Percept:
+        """The percept of a live row, whose numbers may be older than the columns'."""
+        percept = self._texts[slot]
+        assert percept is not None
+        return percept
+
+    def get(self, percept_id: str) -> Percept | None:
+        """The percept of an id, if it is here."""
+        slot = self.slots.get(percept_id)
+        return None if slot is None else self.percept(slot)
+
+    def current_since(self, slot: int) -> float:
+        """Running seconds at which the row's strength was current."""
+        return max(self._touched.get(slot, self.passed_at), self.passed_at)
+
+    def is_touched(self, slot: int) -> bool:
+        """Whether the row came in or changed its strength since the last pass."""
+        return slot in self._touched
+
+    def holds_unread(self, percept_id: str) -> bool:
+        """Whether an entry that could not be read bears the id."""
+        return any(
+            isinstance(raw, dict) and raw.get("id") == percept_id for _, _, raw in self._unreadable
+        )
+
+    def is_bare(self) -> bool:
+        """Whether nothing at all is here."""
+        return not (self.slots or self.edges or self.engrams or self._unreadable or self._extra)
+
+    def put(self, percept: Percept, running: float | None = None) -> None:
+        """Insert a percept at the end, or give the one of its id these values."""
+        slot = self.slots.get(percept.id)
+        if slot is None:
+            slot = self.slots[percept.id] = self.columns.append()
+            self._texts.append(percept)
+        self._texts[slot] = percept
+        self._stale.discard(slot)
+        self.columns.write(slot, percept, freshness(percept.updated_at, self.params))
+        self.index.add(slot, features(percept.content))
+        self.latest = max(self.latest, percept.updated_at)
+        if running is not None:
+            self._touched[slot] = running
+
+    def drop(self, percept_id: str) -> None:
+        """Take a percept out; its row stays empty."""
+        slot = self.slots.pop(percept_id)
+        self._texts[slot] = None
+        self._stale.discard(slot)
+        self._touched.pop(slot, None)
+        self.columns.clear(slot)
+        self.index.remove(slot)
+
+    def use(self, used: Used) -> None:
+        """Note that percepts were handed out: idle time starts anew."""
+        for percept_id in used.ids:
+            slot = self.slots.get(percept_id)
+            if slot is None:
+                continue  # forgotten while the note of its use was on the way
+            percept = replace(self.percept(slot), last_used_at=used.at, idle_seconds=0.0)
+            self._texts[slot] = percept
+            self.columns.idle_s[slot] = 0.0
+            self.columns.used[slot] = 1
+
+    def after_pass(self, passed: Passed) -> tuple[array[float], array[float], int]:
+        """Weights, idle seconds and how many weights fell, were the pass applied."""
+        w, idle_s = self.columns.w[:], self.columns.idle_s[:]
+        exempt, used = self.columns.exempt[:], self.columns.used[:]
+        for slot in self._touched:
+            exempt[slot] = used[slot] = 1
+        factor = decay_factor(passed.elapsed_s, passed.half_life_s)
+        # Without time no strength changes; floor + (w - floor) could round to less than w.
+        fell = kernels.decay(w, exempt, factor, passed.floor) if factor < 1.0 else 0
+        for slot in self._touched:
+            fell += self._decay_touched(slot, w, passed)
+        if self.name == GLOBAL:
+            kernels.accrue(idle_s, used, passed.elapsed_s)
+        return w, idle_s, fell
+
+    def _decay_touched(self, slot: int, w: array[float], passed: Passed) -> int:
+        """Decay a row over the time since its own touch; gives 1 if it fell."""
+        if self.columns.exempt[slot]:
+            return 0
+        since = elapsed(self.current_since(slot), passed.running)
+        before = w[slot]
+        w[slot] = decayed(before, decay_factor(since, passed.half_life_s), passed.floor)
+        return int(w[slot] < before)
+
+    def apply_pass(self, passed: Passed) -> None:
+        """Decay every weight and let idle time accrue."""
+        self.columns.w, self.columns.idle_s, _ = self.after_pass(passed)
+        self._stale = set(self.slots.values())
+        self._touched.clear()
+        self.columns.used = array("B", bytes(len(self.columns)))
+        self.passed_at = max(self.passed_at, passed.running)
+
+    def configure(self, params: Params) -> None:
+        """Take other knobs: rows keep their values, freshness is computed anew."""
+        self.params = params
+        for slot in self.slots.values():
+            self.columns.u[slot] = freshness(self.columns.updated_at[slot], params)
