@@ -1,0 +1,236 @@
+"""Percepts, engrams and edges as JSON objects, and back.
+
+The keys, their order and which are left out when empty: model.md, "Percept".  A
+reader here either returns a valid value or raises a ValueError that names the key;
+what it does not know it keeps.  So a file that is read and written again has lost
+nothing, not even the way its times were spelled.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from milkd.engine.percept import NO_STAMPS, NOTHING, Edge, Engram, Percept, Wording
+from milkd.store.fields import (
+    Fields,
+    count,
+    filled_string,
+    flag,
+    format_time,
+    joined,
+    matched,
+    number,
+    optional_time,
+    parse_time,
+    split,
+    stamped,
+    string,
+    strings,
+    time_or_zero,
+    wrong,
+)
+
+__all__ = [
+    "edge_from_json",
+    "edge_to_json",
+    "engram_from_json",
+    "engram_to_json",
+    "format_time",
+    "parse_time",
+    "percept_from_json",
+    "percept_to_json",
+]
+
+OLD_PRODUCERS = {"local": "primary", "claude": "escalation"}
+ROLES = frozenset({"action", "agent", "recipient", "theme", "when", "where"})
+WORDING_KEYS = frozenset({"content", "at"})
+EDGE_KEYS = frozenset({"from", "to", "relation"})
+ENGRAM_ALWAYS = frozenset(
+    {"id", "subject_label", "composite_w", "percept_ids", "created_at", "updated_at"}
+)
+PERCEPT_ALWAYS = frozenset({"id", "content", "producer", "w", "roles", "created_at", "updated_at"})
+PERCEPT_KEYS = PERCEPT_ALWAYS | {
+    "consumer",
+    "engram_id",
+    "core",
+    "evidence",
+    "idle_seconds",
+    "last_used_at",
+    "importance",
+    "recall_count",
+    "bad_recall_count",
+    "last_confirmed_use_at",
+    "wordings",
+    "archived_at",
+    "archived_reason",
+}
+
+
+def percept_from_json(obj: object) -> Percept:
+    """Read a percept.
+
+    Raises:
+        ValueError: Names the key, what was found and what was expected.
+    """
+    fields, extra = split(obj, PERCEPT_KEYS)
+    stamps: dict[str, str] = {}
+    producer = string(fields, "producer")
+    return Percept(
+        id=filled_string(fields, "id"),
+        content=filled_string(fields, "content"),
+        producer=OLD_PRODUCERS.get(producer, producer),
+        consumer=string(fields, "consumer") or None,
+        w=_weight(fields),
+        roles=_roles(fields),
+        engram_id=string(fields, "engram_id") or None,
+        created_at=time_or_zero(fields, "created_at", stamps),
+        updated_at=time_or_zero(fields, "updated_at", stamps),
+        core=flag(fields, "core"),
+        evidence=count(fields, "evidence"),
+        idle_seconds=number(fields, "idle_seconds", 0.0, math.inf),
+        last_used_at=optional_time(fields, "last_used_at", stamps),
+        importance=_importance(fields),
+        recall_count=count(fields, "recall_count"),
+        bad_recall_count=count(fields, "bad_recall_count"),
+        last_confirmed_use_at=optional_time(fields, "last_confirmed_use_at", stamps),
+        wordings=_wordings(fields, stamps),
+        archived_at=optional_time(fields, "archived_at", stamps),
+        archived_reason=string(fields, "archived_reason") or None,
+        extra=extra,
+        stamps=stamps or NO_STAMPS,
+    )
+
+
+def percept_to_json(percept: Percept) -> dict[str, object]:
+    """The object of a percept, for the file and for the wire."""
+    stamps = percept.stamps
+    fields = {
+        "id": percept.id,
+        "content": percept.content,
+        "producer": percept.producer,
+        "consumer": percept.consumer,
+        "w": percept.w,
+        "roles": dict(percept.roles),
+        "engram_id": percept.engram_id,
+        "created_at": stamped(stamps, "created_at", percept.created_at),
+        "updated_at": stamped(stamps, "updated_at", percept.updated_at),
+        "core": percept.core,
+        "evidence": percept.evidence,
+        "idle_seconds": percept.idle_seconds,
+        "last_used_at": stamped(stamps, "last_used_at", percept.last_used_at),
+        "importance": percept.importance,
+        "recall_count": percept.recall_count,
+        "bad_recall_count": percept.bad_recall_count,
+        "last_confirmed_use_at": stamped(
+            stamps, "last_confirmed_use_at", percept.last_confirmed_use_at
+        ),
+        "wordings": [
+            {"content": wording.content, "at": stamped(stamps, f"wordings[{n}].at", wording.at)}
+            for n, wording in enumerate(percept.wordings)
+        ],
+        "archived_at": stamped(stamps, "archived_at", percept.archived_at),
+        "archived_reason": percept.archived_reason,
+    }
+    kept = {key: value for key, value in fields.items() if value or key in PERCEPT_ALWAYS}
+    return joined(kept, percept.extra, PERCEPT_KEYS)
+
+
+def engram_from_json(obj: object) -> Engram:
+    """Read an engram.
+
+    Raises:
+        ValueError: Names the key, what was found and what was expected.
+    """
+    fields, extra = split(obj, ENGRAM_ALWAYS)
+    stamps: dict[str, str] = {}
+    return Engram(
+        id=filled_string(fields, "id"),
+        subject_label=filled_string(fields, "subject_label"),
+        composite_w=number(fields, "composite_w", 0.0, 1.0),
+        percept_ids=strings(fields, "percept_ids"),
+        created_at=time_or_zero(fields, "created_at", stamps),
+        updated_at=time_or_zero(fields, "updated_at", stamps),
+        extra=extra,
+        stamps=stamps or NO_STAMPS,
+    )
+
+
+def engram_to_json(engram: Engram) -> dict[str, object]:
+    """The object of an engram."""
+    fields = {
+        "id": engram.id,
+        "subject_label": engram.subject_label,
+        "composite_w": engram.composite_w,
+        "percept_ids": list(engram.percept_ids),
+        "created_at": stamped(engram.stamps, "created_at", engram.created_at),
+        "updated_at": stamped(engram.stamps, "updated_at", engram.updated_at),
+    }
+    return joined(fields, engram.extra, ENGRAM_ALWAYS)
+
+
+def edge_from_json(obj: object) -> Edge:
+    """Read an edge.
+
+    Raises:
+        ValueError: Names the key, what was found and what was expected.
+    """
+    fields, extra = split(obj, EDGE_KEYS)
+    return Edge(
+        source=filled_string(fields, "from"),
+        target=filled_string(fields, "to"),
+        relation=filled_string(fields, "relation"),
+        extra=extra,
+    )
+
+
+def edge_to_json(edge: Edge) -> dict[str, object]:
+    """The object of an edge."""
+    fields: dict[str, object] = {
+        "from": edge.source,
+        "to": edge.target,
+        "relation": edge.relation,
+    }
+    return joined(fields, edge.extra, EDGE_KEYS)
+
+
+def _weight(fields: Fields) -> float:
+    if fields.get("w") is None:
+        raise wrong("w", None, "a number, 0 to 1")
+    return number(fields, "w", 0.0, 1.0)
+
+
+def _importance(fields: Fields) -> float | None:
+    """Absent and 0 are the same: not judged yet."""
+    low = 0.1 if fields.get("importance") != 0 else 0.0
+    return number(fields, "importance", low, 1.0) or None
+
+
+def _roles(fields: Fields) -> Fields:
+    value = fields.get("roles")
+    if value is None:
+        return NOTHING
+    if not isinstance(value, Mapping):
+        raise wrong("roles", value, "an object")
+    if all(key in ROLES for key in value):
+        return value or NOTHING
+    known, extra = matched(value, ROLES)
+    return joined(known, extra, ROLES)
+
+
+def _wordings(fields: Fields, stamps: dict[str, str]) -> tuple[Wording, ...]:
+    value = fields.get("wordings")
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        raise wrong("wordings", value, "a list")
+    return tuple(_wording(item, f"wordings[{n}]", stamps) for n, item in enumerate(value))
+
+
+def _wording(obj: object, place: str, stamps: dict[str, str]) -> Wording:
+    if not isinstance(obj, Mapping):
+        raise wrong(place, obj, "an object with content and at")
+    fields, _ = matched(obj, WORDING_KEYS)
+    named = {f"{place}.{key}": value for key, value in fields.items()}
+    content = filled_string(named, f"{place}.content")
+    return Wording(content, time_or_zero(named, f"{place}.at", stamps))

@@ -1,0 +1,277 @@
+"""The store: scopes in, changes out, durable on return.
+
+`Store` is what the daemon knows.  `FileStore` keeps a JSON file a scope and writes
+the whole file for every batch of changes that touches it.  The one writer calls
+`prepare` where the state lives and `commit` in a thread, one at a time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
+
+from milkd.engine.changes import Awarded, PerceptDropped, PerceptPut, ScopeDropped
+from milkd.engine.percept import ARCHIVE, GLOBAL, ScopeImage
+from milkd.store.copies import Copies
+from milkd.store.directory import Directory
+from milkd.store.files import Files, Poisoned, Stamp, current_stamp, storage_error, sync
+from milkd.store.replace import Replacement, open_directory
+from milkd.store.snapshot import OWN_KEY, Encoder, Loaded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from milkd.engine.changes import Change
+
+__all__ = ["Commit", "FileStore", "Loaded", "Poisoned", "Store"]
+
+MAX_WARNINGS = 100  # the newest are kept
+MAX_ENCODERS = 16  # scopes whose texts are remembered
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """What one batch of changes does to the files.
+
+    Attributes:
+        images: The touched scopes as they are now.  In this order they are written, so that
+            what moves between files is in its new one before it leaves the old one.
+        dropped: Sessions whose files go.
+        returned: Percepts that left the archive in a batch in which others entered it.
+    """
+
+    images: tuple[ScopeImage, ...] = ()
+    dropped: tuple[str, ...] = ()
+    returned: frozenset[str] = frozenset()
+
+
+class Store(Protocol):
+    """Durable state.  All but `prepare` may block."""
+
+    warnings: list[str]
+    """Sentences for a person, newest last."""
+
+    def load(self, scope: str) -> Loaded:
+        """A scope as it is on disk; empty if it has no file."""
+
+    def sessions(self) -> tuple[str, ...]:
+        """The sessions that have a file."""
+
+    def contents(self, session: str) -> dict[str, str]:
+        """The ids of a session's percepts and what they say."""
+
+    def prepare(self, changes: Sequence[Change], image: Callable[[str], ScopeImage]) -> Commit:
+        """Note what the changes, already applied, do to the files.  Cheap; touches no file."""
+
+    def commit(self, commit: Commit) -> None:
+        """Make it durable.
+
+        Raises:
+            Failure: StorageFull, ReadOnly or StorageFailed; nothing was changed.
+            Poisoned: What is on disk is unknown; no later commit will succeed.
+        """
+
+    def close(self) -> None:
+        """Let go of what is held in memory."""
+
+
+class FileStore:
+    """A JSON file a scope, replaced as a whole."""
+
+    def __init__(
+        self,
+        directory: str,
+        *,
+        files: Files | None = None,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        """Use the store in a directory, which need not exist yet.  The caller holds its lock.
+
+        Args:
+            directory: Where the files are.
+            files: The calls to go through.
+            now: The wall clock, for names of copies.
+        """
+        self.warnings: list[str] = []
+        self._files = files or Files()
+        self._directory = Directory(self._files, directory)
+        self._copies = Copies(self._files, self._directory.path, now)
+        self._one_at_a_time = threading.Lock()
+        self._stamps: dict[str, Stamp] = {}
+        self._lossy: set[str] = set()
+        self._images: dict[str, ScopeImage] = {}
+        self._encoders: dict[str, Encoder] = {}
+        self._halfway = False
+        self._poison: str | None = None
+        self._directory.sweep(also=self._copies.directories())
+
+    def load(self, scope: str) -> Loaded:
+        """A scope as it is on disk; empty if it has no file.
+
+        Raises:
+            StoreDamaged: The file cannot be understood; it stays as it is.
+            VersionMismatch: A newer milkd must read it.
+            StorageFailed: The disk did not give it.
+        """
+        with self._one_at_a_time:
+            loaded, stamp = self._directory.read(scope, known=self._images.get(GLOBAL))
+            self._remember(loaded.image, stamp)
+            if loaded.lossy:
+                self._lossy.add(scope)
+            return loaded
+
+    def sessions(self) -> tuple[str, ...]:
+        """The sessions that have a file, by name."""
+        return self._directory.sessions()
+
+    def contents(self, session: str) -> dict[str, str]:
+        """The ids of a session's percepts and what they say.  Raises as `load` does."""
+        with self._one_at_a_time:
+            loaded, _ = self._directory.read(session, known=self._images.get(GLOBAL))
+            return {percept.id: percept.content for percept in loaded.image.percepts}
+
+    def prepare(self, changes: Sequence[Change], image: Callable[[str], ScopeImage]) -> Commit:
+        """Ask for the image of each scope that the changes touch."""
+        last = {change.scope: change for change in changes if not isinstance(change, Awarded)}
+        dropped = [scope for scope, change in last.items() if isinstance(change, ScopeDropped)]
+        archive = [change for change in changes if getattr(change, "scope", None) == ARCHIVE]
+        entered = any(isinstance(change, PerceptPut) for change in archive)
+        left = {change.id for change in archive if isinstance(change, PerceptDropped)}
+        first = (ARCHIVE, GLOBAL) if entered and not left else (GLOBAL, ARCHIVE)
+        live = [scope for scope in first if scope in last]
+        live += [scope for scope in last if scope not in (*first, *dropped)]
+        return Commit(
+            images=tuple(image(scope) for scope in live),
+            dropped=tuple(dropped),
+            returned=frozenset(left) if entered else frozenset(),
+        )
+
+    def commit(self, commit: Commit) -> None:
+        """Write every touched scope's file anew.
+
+        Raises:
+            Failure: StorageFull, ReadOnly or StorageFailed; nothing was changed.
+            Poisoned: A sync failed, or the disk gave up between two files.
+        """
+        if not commit.images and not commit.dropped:
+            return
+        with self._one_at_a_time, self._all_or_nothing(), contextlib.ExitStack() as undo:
+            self._copies.back_up_once()
+            written = []
+            for image in self._to_write(commit):
+                replacement = Replacement(self._files, self._directory.file(image.name))
+                undo.callback(replacement.discard)
+                replacement.write(self._encoder(image.name).encode(image))
+                written.append((image, replacement))
+            going = self._going(commit)
+            for scope in dict.fromkeys([*(image.name for image, _ in written), *going]):
+                self._keep_foreign(scope)
+            for image, replacement in written:
+                replacement.publish()
+                self._halfway = True
+                self._remember(image, replacement.stamp)
+            for scope in going:
+                self._remove(scope)
+
+    def close(self) -> None:
+        """Let go of what is held in memory; the files are complete as they are."""
+        self._encoders.clear()
+        self._images.clear()
+
+    @contextlib.contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """Turn what the disk says into what a client, or the process, must know."""
+        if self._poison:
+            raise Poisoned(self._poison)
+        self._halfway = False
+        try:
+            yield
+        except OSError as error:
+            if not self._halfway:
+                raise storage_error(f"cannot save to {self._directory.path}", error) from error
+            self._poison = f"a save broke off between two files: {error}; outcome unknown"
+            raise Poisoned(self._poison) from error
+        except Poisoned as error:
+            self._poison = str(error)
+            raise
+
+    def _to_write(self, commit: Commit) -> Iterator[ScopeImage]:
+        """The images in order.
+
+        When percepts leave and enter the archive at once, neither it nor global can be first:
+        then the archive is written before global with those that leave, and again after.
+        """
+        if commit.returned and ARCHIVE in self._images:
+            before = self._images[ARCHIVE].percepts
+            after = next(image for image in commit.images if image.name == ARCHIVE)
+            gone = commit.returned - {percept.id for percept in after.percepts}
+            leaving = tuple(percept for percept in before if percept.id in gone)
+            yield replace(after, percepts=leaving + after.percepts)
+        for image in commit.images:
+            if not _is_void(image):
+                yield image
+
+    def _going(self, commit: Commit) -> list[str]:
+        """The scopes that have a file and shall not."""
+        void = [image.name for image in commit.images if _is_void(image)]
+        scopes = (*void, *commit.dropped)
+        return [s for s in scopes if current_stamp(self._files, self._directory.file(s))]
+
+    def _keep_foreign(self, scope: str) -> None:
+        """Keep a copy of a file that is not as we left it, or that loading could not keep whole."""
+        path = self._directory.file(scope)
+        found, known = current_stamp(self._files, path), self._stamps.get(scope)
+        if found is None:
+            if known is not None:
+                self._warn(f"{scope}.json was deleted by another program; written again")
+            return
+        if found == known and scope not in self._lossy:
+            return
+        kept = self._copies.set_aside(self._files.resolve(path), scope)
+        why = "could not be taken whole" if found == known else "was changed by another program"
+        self._warn(f"{scope}.json {why}; that version is kept as {kept}")
+        self._stamps[scope] = found
+        self._lossy.discard(scope)
+
+    def _remove(self, scope: str) -> None:
+        """Delete a scope's file; of a symlink, both ends."""
+        path = self._directory.file(scope)
+        for name in dict.fromkeys([self._files.resolve(path), path]):
+            directory = os.path.dirname(name)
+            with open_directory(self._files, directory) as fd:
+                self._files.unlink(name)
+                self._halfway = True
+                sync(self._files.fsync_directory, fd, directory)
+        self._remember(ScopeImage(name=scope), None)
+
+    def _remember(self, image: ScopeImage, stamp: Stamp | None) -> None:
+        """Note what is on disk now."""
+        if image.name in (GLOBAL, ARCHIVE):
+            self._images[image.name] = image
+        if stamp is None:
+            self._stamps.pop(image.name, None)
+        else:
+            self._stamps[image.name] = stamp
+
+    def _encoder(self, scope: str) -> Encoder:
+        encoder = self._encoders.pop(scope, None) or Encoder()
+        self._encoders[scope] = encoder
+        if len(self._encoders) > MAX_ENCODERS:
+            del self._encoders[next(iter(self._encoders))]
+        return encoder
+
+    def _warn(self, sentence: str) -> None:
+        self.warnings.append(sentence)
+        del self.warnings[:-MAX_WARNINGS]
+
+
+def _is_void(image: ScopeImage) -> bool:
+    """Whether a session's image holds nothing worth a file."""
+    if image.name in (GLOBAL, ARCHIVE):
+        return False
+    held = image.percepts or image.engrams or image.edges or image.unreadable
+    return not held and not image.extra.keys() - {OWN_KEY}
