@@ -1,0 +1,1 @@
+"""The wire: MessagePack-RPC and the table of methods, without any I/O."""

@@ -1,0 +1,153 @@
+"""What may stand in a message, and how a value is named without repeating it.
+
+Errors say what was found; the peer's bytes must not travel back in them, since an
+invalid string in an error breaks strict clients.
+"""
+
+from __future__ import annotations
+
+# Free of charge: msgpack has imported `collections` already.
+from collections.abc import Mapping
+
+from milkd.errors import Internal, InvalidParams, TooLarge, error_class
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from milkd.errors import WireError
+
+__all__ = ["decoded", "deeper_than", "error_from_wire", "error_to_wire", "found", "named", "plain"]
+
+MAX_DEPTH = 24  # arrays and maps within each other, the message itself included; Nvim dies at 32
+MAX_ITEMS = 65_536  # entries of one array or map
+INT64_LOW, INT64_HIGH = -(2**63), 2**63 - 1
+TOO_DEEP = "(nested too deep)"
+REPLACEMENT = "\ufffd"
+
+
+def decoded(value: object) -> str | None:
+    """The text that a str or bin value is; None if it is neither, or not valid UTF-8."""
+    if type(value) is bytes:
+        try:
+            return value.decode()
+        except UnicodeDecodeError:
+            return None
+    if type(value) is str and (value.isascii() or _sound(value) == value):
+        return value
+    return None
+
+
+def deeper_than(limit: int, value: object) -> bool:
+    """Whether lists and maps nest more than `limit` deep, found without recursion."""
+    level = _containers([value])
+    for _ in range(limit):
+        level = [
+            inner
+            for outer in level
+            for inner in _containers(outer.values() if isinstance(outer, dict) else outer)
+        ]
+    return bool(level)
+
+
+def _containers(values: Iterable[object]) -> list[list[object] | dict[object, object]]:
+    return [value for value in values if isinstance(value, (list, dict))]
+
+
+def found(value: object) -> str:
+    """A value in words: its kind, and itself if it is a number."""
+    if value is None:
+        return "nil"
+    if type(value) is bool:
+        return "true" if value else "false"
+    if type(value) is int:
+        return f"{value}" if abs(value) < 2**64 else "a number beyond 64 bits"
+    if type(value) is float:
+        return f"{value!r}"
+    if type(value) is list:
+        return f"a list of {len(value)}"
+    if type(value) in (str, bytes) and decoded(value) is None:
+        return "text that is not UTF-8"
+    return KINDS.get(type(value), "an extension type")
+
+
+KINDS: dict[type, str] = {str: "text", bytes: "binary data", dict: "a map"}
+
+
+def named(name: str) -> str:
+    """A name given by the peer, cut and escaped so that it may be repeated."""
+    return ascii(name[:64])
+
+
+def plain(value: object, room: int = MAX_DEPTH - 1) -> object:
+    """The value in the types that every client can read: the last word on what is sent.
+
+    Text without UTF-8 form gets replacement characters, numbers beyond int64 become floats,
+    non-finite ones nil; what nests deeper than `room` is cut.
+
+    Raises:
+        TypeError: The value, or one in it, has no place in a message.
+        TooLarge: A list or map has more than MAX_ITEMS entries.
+    """
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return _sound(value)
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    if isinstance(value, int):
+        return value if INT64_LOW <= value <= INT64_HIGH else _as_float(value)
+    if isinstance(value, float):
+        return value if value - value == 0.0 else None
+    if isinstance(value, (list, tuple, Mapping)):
+        return _plain_container(value, room)
+    raise TypeError(f"{type(value).__name__} has no place in a message")
+
+
+def _plain_container(
+    value: Sequence[object] | Mapping[object, object], room: int
+) -> str | list[object] | dict[str, object]:
+    if len(value) > MAX_ITEMS:
+        raise TooLarge(f"a list of {len(value):,} entries, at most {MAX_ITEMS:,} are sent at once")
+    if room <= 0:
+        return TOO_DEEP
+    if isinstance(value, Mapping):
+        return {_sound(str(key)): plain(item, room - 1) for key, item in value.items()}
+    return [plain(item, room - 1) for item in value]
+
+
+def _sound(text: str) -> str:
+    """The text with U+FFFD for every lone surrogate."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return "".join(REPLACEMENT if "\ud800" <= char <= "\udfff" else char for char in text)
+    return text
+
+
+def _as_float(value: int) -> float | None:
+    try:
+        return float(value)
+    except OverflowError:
+        return None
+
+
+def error_to_wire(error: WireError, *, as_string: bool = False) -> object:
+    """`[kind, "code: sentence"]`, or the string alone for clients that cannot read a list."""
+    text = _sound(f"{error.code}: {error}")
+    return text if as_string else [error.kind, text]
+
+
+def error_from_wire(value: object) -> WireError:
+    """The error that a response or an `error` notification carries, in either form."""
+    text = value[1] if type(value) is list and len(value) == 2 else value
+    if type(text) is not str:
+        return Internal("the daemon answered with an error of unknown form")
+    code, _, sentence = text.partition(": ")
+    cls = error_class(code)
+    if issubclass(cls, InvalidParams):
+        argument, _, problem = sentence.partition(": ")
+        return cls(argument, problem)
+    return cls(sentence if cls.code == code else text)
