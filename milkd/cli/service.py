@@ -1,0 +1,103 @@
+"""Commands about the daemon itself."""
+
+from __future__ import annotations
+
+from milkd.cli.command import Command
+from milkd.cli.output import counted, duration, visible
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
+
+    from milkd.cli.command import Options
+    from milkd.cli.output import Output
+    from milkd.client import Client
+    from milkd.shapes import Health, Stats
+
+__all__ = ["COMMANDS"]
+
+
+def _stats(client: Client, _options: Options) -> Stats:
+    return client.stats()
+
+
+def _say_stats(stats: Stats, out: Output, _options: Options) -> None:
+    out.line(f"milkd {stats['version']} ({stats['core']}), run {stats['run_id']}")
+    out.line(
+        f"up {duration(stats['uptime_seconds'])}, {counted(stats['connections'], 'connection')}"
+    )
+    out.line(f"running time {duration(stats['running_seconds'])}")
+    out.line(f"global {counted(stats['global'], 'percept')}, archive {stats['archive']}")
+    for session in stats["sessions"]:
+        out.line(
+            f"session {visible(session['session'])}: {counted(session['percepts'], 'percept')}, "
+            f"ran {duration(session['running_seconds'])}, "
+            f"{counted(session['connections'], 'connection')}"
+        )
+
+
+def _health(client: Client, _options: Options) -> Health:
+    return client.health()
+
+
+def _say_health(health: Health, out: Output, _options: Options) -> None:
+    out.line(f"{health['status']}: {health['indexed']} of {health['total']} percepts searchable")
+    for reason in health["reasons"]:
+        out.line(f"  {visible(reason)}")
+
+
+def _healthy(health: Health) -> int:
+    return 0 if health["status"] == "ok" else 1
+
+
+def _ping(client: Client, _options: Options) -> dict[str, object]:
+    return client.call("ping")
+
+
+def _say_pong(_answer: object, out: Output, _options: Options) -> None:
+    out.line("pong")
+
+
+def _stop(client: Client, _options: Options) -> dict[str, object]:
+    return client.call("shutdown")
+
+
+def _say_stopped(_answer: object, out: Output, _options: Options) -> None:
+    out.line("stopped; everything is saved")
+
+
+def _no_arguments(_parser: ArgumentParser) -> None:
+    pass
+
+
+COMMANDS = {
+    "stats": Command(
+        _stats,
+        _say_stats,
+        _no_arguments,
+        about="Print counts of percepts and connections, and times.",
+    ),
+    "health": Command(
+        _health,
+        _say_health,
+        _no_arguments,
+        about="Print whether the daemon can do its work.  Exit code 0 if all is well, 1 if\n"
+        "not, 3 if no daemon runs (none is started).",
+        autostart=False,
+        verdict=_healthy,
+    ),
+    "ping": Command(
+        _ping,
+        _say_pong,
+        _no_arguments,
+        about="Exit code 0 if the daemon answers, 3 if none runs (none is started).",
+        autostart=False,
+    ),
+    "stop": Command(
+        _stop,
+        _say_stopped,
+        _no_arguments,
+        about="Save everything and stop the daemon.  Exit code 3 if none runs.",
+        autostart=False,
+    ),
+}

@@ -1,0 +1,100 @@
+"""The commands of `milkctl`: their names, what they are for, and where they are.
+
+A command's module is imported when the command is used: a hook that recalls must not
+wait for the table that `list` draws.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from milkd.cli.command import Command
+
+__all__ = ["GROUPS", "command", "overview", "resembling"]
+
+GROUPS = {
+    "Stating and changing facts": {
+        "record": ("facts", "state a fact, or reinforce the one it restates"),
+        "learn": ("facts", "state a fact for good: global, never fading"),
+        "edit": ("facts", "give a fact other words"),
+        "forget": ("facts", "delete a fact"),
+        "restore": ("facts", "bring a fact back from the archive"),
+        "relate": ("facts", "say that one fact bears on another"),
+        "unrelate": ("facts", "take such a relation back"),
+    },
+    "Reading": {
+        "recall": ("reading", "find facts by words"),
+        "inject": ("reading", "print the facts that bear on a prompt as a block for an agent"),
+        "list": ("looking", "list facts"),
+        "show": ("looking", "show one fact in full"),
+        "explain": ("looking", "say why a fact is as it is, and what comes next for it"),
+        "similar": ("looking", "say what a fact would be held for if it were stated"),
+    },
+    "Sessions": {
+        "session": ("sessions", "open, close, drop or list sessions"),
+        "consolidate": ("sessions", "let facts fade, and promote or archive those that are due"),
+    },
+    "The daemon": {
+        "stats": ("service", "print counts and times"),
+        "health": ("service", "print whether the daemon can do its work"),
+        "config": ("configure", "show the settings, or write them to the config file"),
+        "ping": ("service", "see whether the daemon answers"),
+        "stop": ("service", "stop the daemon"),
+    },
+}
+
+USAGE = "usage: milkctl [--session ID] [--store DIR] [--socket PATH] [--json] VERB …"
+FOOT = """\
+  --session ID   session to work in ($MILK_SESSION); without one, facts are global
+  --store DIR    directory of the memory ($MILK_MEMORY_DIR, ~/.milk/memory)
+  --socket PATH  socket of the daemon ($MILKD_SOCKET)
+  --json         print the daemon's answer as it is
+  --version      print the version
+
+`milkctl VERB --help` tells more.  Except for health, ping and stop, a daemon is started
+if none runs.  Exit codes: 0 done, 1 refused, 2 wrong usage, 3 no daemon."""
+
+
+def command(verb: str) -> Command | None:
+    """The command of that name, from its module."""
+    for verbs in GROUPS.values():
+        if verb in verbs:
+            return _commands(verbs[verb][0])[verb]
+    return None
+
+
+def overview() -> str:
+    """What bare `milkctl` prints."""
+    parts = [
+        USAGE,
+        "\nThe memory that agents share: facts that fade, are restated, and are recalled.",
+    ]
+    for title, verbs in GROUPS.items():
+        parts.append(f"\n{title}:")
+        parts += [f"  {verb:<12} {summary}" for verb, (_, summary) in verbs.items()]
+    return "\n".join([*parts, "\nBefore or after the verb:", FOOT])
+
+
+def resembling(word: str) -> str | None:
+    """The verb that was probably meant."""
+    from difflib import get_close_matches
+
+    names = [verb for verbs in GROUPS.values() for verb in verbs]
+    return next(iter(get_close_matches(word, names, 1)), None)
+
+
+def _commands(module: str) -> dict[str, Command]:
+    """The commands of a module; `importlib` would take longer than all of them."""
+    if module == "facts":
+        from milkd.cli.facts import COMMANDS
+    elif module == "reading":
+        from milkd.cli.reading import COMMANDS
+    elif module == "looking":
+        from milkd.cli.looking import COMMANDS
+    elif module == "sessions":
+        from milkd.cli.sessions import COMMANDS
+    elif module == "service":
+        from milkd.cli.service import COMMANDS
+    else:
+        from milkd.cli.configure import COMMANDS
+    return COMMANDS

@@ -1,0 +1,185 @@
+"""The blocking client of the daemon: one method for each method of the protocol.
+
+    with milkd.Client(session="s1") as memory:
+        memory.record("deploys go through the west cluster")
+        for percept in memory.query("where do deploys go?")["percepts"]:
+            print(percept["w"], percept["content"])
+
+Results are the protocol's maps as dictionaries (docs/protocol.md; `milkd.shapes` has
+their types).  A refusal raises the class of its code (`milkd.NotFound`, …).  This
+module imports nothing that is slow to import, so that hooks may use it freely.
+"""
+
+from __future__ import annotations
+
+import os
+
+from milkd.dial import dial, refused, unreachable
+from milkd.errors import ConnectionLost, ShuttingDown
+from milkd.methods import Methods
+from milkd.paths import socket_path, store_directory
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import _socket
+    from types import TracebackType
+    from typing import Any, Self
+
+    from milkd.events import Events
+    from milkd.link import Link
+
+__all__ = ["Client", "connect"]
+
+CALL_TIMEOUT = 30.0  # seconds; the daemon gives a request no longer either
+
+# The methods that take an `op_id`: the daemon does them once however often they arrive.
+CHANGING = frozenset(
+    {
+        "consolidate",
+        "edit",
+        "forget",
+        "import",
+        "learn",
+        "record",
+        "relate",
+        "restore",
+        "session_close",
+        "session_drop",
+        "unrelate",
+    }
+)
+# Sent once only: a second `shutdown` would stop the next daemon, and the parts of an
+# import belong to one connection.
+NEVER_AGAIN = frozenset({"import", "shutdown"})
+
+
+def connect(
+    socket: str | None = None,
+    *,
+    store: str | None = None,
+    session: str | None = None,
+    autostart: bool = True,
+    timeout: float = CALL_TIMEOUT,
+) -> Client:
+    """A client that is connected already, to a daemon started for it if none runs.
+
+    Raises:
+        DaemonUnreachable: No daemon answers, and none could be started.
+    """
+    client = Client(socket, store=store, session=session, autostart=autostart, timeout=timeout)
+    return client.__enter__()
+
+
+class Client(Methods):
+    """A conversation with the daemon, for one thread.
+
+    The connection is made by the first call (or by `with`) and made again when the daemon was
+    restarted in between.  A call that lost its connection before the answer began is sent
+    once more; changes carry an `op_id`, so that they are not done twice.
+
+    Args:
+        socket: Path of the daemon's socket; by default the one that belongs to `store`.
+        store: Directory of the memory; by default $MILK_MEMORY_DIR or ~/.milk/memory.
+        session: Session for every call that takes one and isn't given another.
+        autostart: Whether to start a daemon when none runs ($MILKD_NO_AUTOSTART forbids it).
+        timeout: Seconds that a call may take.
+    """
+
+    def __init__(
+        self,
+        socket: str | None = None,
+        *,
+        store: str | None = None,
+        session: str | None = None,
+        autostart: bool = False,
+        timeout: float = CALL_TIMEOUT,
+    ) -> None:
+        self.store = store_directory(store)
+        self.socket = socket_path(self.store, socket)
+        self.session = session
+        self.timeout = timeout
+        self._autostart = autostart
+        self._link: Link | None = None
+
+    def __enter__(self) -> Self:
+        self._connected()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Client({self.socket!r}, session={self.session!r})"
+
+    def close(self) -> None:
+        """Close the connection; another call would open a new one."""
+        if self._link is not None:
+            self._link.close()
+            self._link = None
+
+    def call(self, method: str, /, **arguments: object) -> dict[str, Any]:
+        """Call any method with exactly these arguments, leaving out those that are None.
+
+        Raises:
+            WireError: The daemon's refusal or failure, in the class of its code.
+            DaemonUnreachable: No daemon answers.
+            ConnectionLost: The daemon went away; a change may or may not have been made.
+        """
+        sent = {name: value for name, value in arguments.items() if value is not None}
+        if method in CHANGING:
+            sent.setdefault("op_id", os.urandom(16).hex())
+        return self._exchange(method, sent)
+
+    def subscribe(self, *topics: str) -> Events:
+        """What happens from now on, on a connection of its own.
+
+        Args:
+            topics: Any of percepts, passes, sessions, health.
+        """
+        from milkd.events import Events
+
+        return Events(self._dial(), topics, timeout=self.timeout)
+
+    # The connection
+
+    def _exchange(self, method: str, arguments: dict[str, object]) -> dict[str, Any]:
+        """Ask, and once more if the daemon went away without having begun to answer."""
+        link = self._connected()
+        try:
+            return link.ask(method, arguments, timeout=self.timeout)
+        except ConnectionLost:
+            if not link.silent or method in NEVER_AGAIN:
+                raise
+        except ShuttingDown:  # nothing was done; the next daemon may
+            if not self._autostart or method in NEVER_AGAIN:
+                raise
+        self.close()
+        return self._connected().ask(method, arguments, timeout=self.timeout)
+
+    def _connected(self) -> Link:
+        if self._link is None or self._link.closed:
+            self._link = self._dial()
+        return self._link
+
+    def _dial(self) -> Link:
+        sock = self._reached()
+        # Only now, for it takes a while, in which the daemon gets to accept the connection.
+        from milkd.link import Link
+
+        return Link(sock)
+
+    def _reached(self) -> _socket.socket:
+        """A connection to the daemon, or to the one that is started if there is none."""
+        try:
+            return dial(self.socket, timeout=self.timeout)
+        except OSError as error:
+            if not (self._autostart and refused(error, self.socket)):
+                raise unreachable(self.socket, error) from error
+        from milkd.autostart import start
+
+        return start(self.store, self.socket)

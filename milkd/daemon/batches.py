@@ -1,0 +1,97 @@
+"""Changes on their way to the disk, and the answers that wait for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import trio
+
+from milkd.engine.changes import Awarded, Change
+from milkd.errors import WireError
+
+Settled = Callable[[WireError | None], None]
+
+
+@dataclass(slots=True, eq=False)
+class Batch:
+    """Changes that become durable, or are undone, together.
+
+    Attributes:
+        urgent: Whether somebody may be waiting; uses of percepts alone are not urgent.
+        error: Why the batch was undone; None while under way and when durable.
+    """
+
+    changes: list[Change] = field(default_factory=list)
+    scopes: set[str] = field(default_factory=set)
+    urgent: bool = False
+    done: trio.Event = field(default_factory=trio.Event)
+    error: WireError | None = None
+    hooks: list[Settled] = field(default_factory=list)
+
+    def add(self, changes: Iterable[Change]) -> None:
+        """Append changes, in the order in which they were applied."""
+        for change in changes:
+            self.changes.append(change)
+            if not isinstance(change, Awarded):
+                self.scopes.add(change.scope)
+
+    def settle(self, error: WireError | None = None) -> None:
+        """Tell those who wait that the batch is durable, or why it was undone."""
+        self.error = error
+        self.done.set()
+        for hook in self.hooks:
+            hook(error)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What to reply, and the batch that must be durable before.
+
+    Attributes:
+        body: Gives the result; called when the answer leaves.
+        need: None when nothing that the answer depends on is under way.
+        changes: Whether the request changed something, so that it cannot be taken back.
+    """
+
+    body: Callable[[], dict[str, Any]]
+    need: Batch | None = None
+    changes: bool = False
+
+    @property
+    def pending(self) -> bool:
+        """Whether the answer has to wait for the disk."""
+        return self.need is not None and not self.need.done.is_set()
+
+    @property
+    def failed(self) -> bool:
+        """Whether what the answer reports was undone."""
+        return self.need is not None and self.need.error is not None
+
+    async def durable(self) -> None:
+        """Wait until it is known whether the answer holds, then `check` it."""
+        if self.need is not None:
+            await self.need.done.wait()
+        self.check()
+
+    def check(self) -> None:
+        """Let a settled answer pass if it holds.
+
+        Raises:
+            WireError: What the answer reports was undone.
+        """
+        if self.need is not None and self.need.error is not None:
+            raise type(self.need.error)(*self.need.error.args)
+
+    def when_settled(self, hook: Settled) -> None:
+        """Run a hook as soon as it is known whether the answer holds; perhaps now."""
+        if self.need is not None and self.pending:
+            self.need.hooks.append(hook)
+        else:
+            hook(self.need.error if self.need is not None else None)
+
+
+def at_once(value: dict[str, Any]) -> Answer:
+    """An answer that depends on nothing."""
+    return Answer(lambda: value)

@@ -1,0 +1,38 @@
+"""A connection as the service sees it: what it holds, watches and has half done."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import trio
+
+from milkd.daemon.importing import Intake
+
+if TYPE_CHECKING:
+    from milkd.daemon.events import Subscription
+    from milkd.daemon.exporting import Export
+
+
+@dataclass(slots=True, eq=False)
+class Caller:
+    """The other end of one connection.  Two are never equal.
+
+    Attributes:
+        connected: False once the connection has ended.
+        sessions: Those that it named, and holds open while it is connected.
+        errors_as_string: Whether it decodes errors into a string.
+        subscribed: Set when the subscription is there.
+        export: The export it is paging through.
+        intake: The records handed over for an import that is not final yet.
+        turn: Number of its latest injection outside any session.
+    """
+
+    connected: bool = True
+    sessions: set[str] = field(default_factory=set)
+    errors_as_string: bool = False
+    subscription: Subscription | None = None
+    subscribed: trio.Event = field(default_factory=trio.Event)
+    export: Export | None = None
+    intake: Intake = field(default_factory=Intake)
+    turn: int = 0

@@ -1,0 +1,157 @@
+"""milk's config file, watched: a change is taken as a whole or not at all.
+
+A file that cannot be used leaves the last good settings in force; at the start
+those are the defaults.  A missing file is an empty one.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from typing import TYPE_CHECKING, NoReturn
+
+import trio
+
+from milkd.engine.params import KNOBS, Params, Settings, read
+from milkd.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from milkd.daemon.health import Health
+
+HEALTH_KEY = "config"
+MAX_BYTES = 1 << 20  # of the file; milk's own is a few KiB
+
+Stamp = tuple[int, int, int, int] | None
+
+_log = logging.getLogger(__name__)
+
+
+class Config:
+    """The settings in force.
+
+    Args:
+        path: The file; it need not exist.
+        apply: Called with the knobs whenever they become others.
+    """
+
+    def __init__(self, path: str, health: Health, apply: Callable[[Params], None]) -> None:
+        self.path = path
+        self.settings = read({})
+        self._health = health
+        self._apply = apply
+        self._seen: Stamp = None
+
+    def start(self) -> None:
+        """Read the file for the first time; a bad one is told in health, not raised."""
+        self._seen = stamp(self.path)
+        try:
+            self._take(load(self.path))
+        except ConfigError as error:
+            self._complain(error)
+
+    async def reload(self) -> list[str]:
+        """Read the file again; the names of the knobs that have other values now.
+
+        Raises:
+            ConfigError: Names the key that is wrong; nothing was taken.
+        """
+        # The stamp first: a change between the two is then seen at the next look.
+        self._seen = await trio.to_thread.run_sync(stamp, self.path)
+        try:
+            return self._take(await trio.to_thread.run_sync(load, self.path))
+        except ConfigError as error:
+            self._complain(error)
+            raise
+
+    async def watch(self, interval_s: float) -> NoReturn:
+        """Look at the file every so often, for ever."""
+        while True:
+            await trio.sleep(interval_s)
+            if await trio.to_thread.run_sync(stamp, self.path) != self._seen:
+                await self.refresh()
+
+    async def refresh(self) -> None:
+        """Read the file again because somebody changed it; a bad one is told in health."""
+        try:
+            changed = await self.reload()
+        except ConfigError:
+            return
+        _log.info("config read again; changed: %s", ", ".join(changed) or "nothing")
+
+    def to_wire(self) -> dict[str, object]:
+        """Every knob with its value, origin, default and unit."""
+        defaults, settings = Params(), self.settings
+        values = {
+            knob.name: {
+                "value": getattr(settings.params, knob.name),
+                "origin": settings.origins[knob.name],
+                "default": getattr(defaults, knob.name),
+                "unit": knob.unit,
+            }
+            for knob in KNOBS
+        }
+        return {"values": values, "path": self.path, "warnings": list(settings.warnings)}
+
+    def _take(self, settings: Settings) -> list[str]:
+        before, self.settings = self.settings, settings
+        self._health.clear(HEALTH_KEY)
+        if settings.warnings != before.warnings:
+            for warning in settings.warnings:
+                _log.warning("config: %s", warning)
+        changed = [
+            knob.name
+            for knob in KNOBS
+            if getattr(settings.params, knob.name) != getattr(before.params, knob.name)
+        ]
+        if changed:
+            self._apply(settings.params)
+        return changed
+
+    def _complain(self, error: ConfigError) -> None:
+        _log.error("config not taken, the last good one stays in force: %s", error)
+        self._health.note(HEALTH_KEY, f"the config file is not in force: {error}")
+
+
+def stamp(path: str) -> Stamp:
+    """What tells one state of the file from another; None when it is not there."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
+
+
+def load(path: str) -> Settings:
+    """The settings of the file as it is now.
+
+    Raises:
+        ConfigError: The file cannot be read, is not JSON, or sets something wrongly.
+    """
+    try:
+        with open(path, "rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        return read({})
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}") from error
+    if len(data) > MAX_BYTES:
+        raise ConfigError(f"{path}: more than {MAX_BYTES} bytes, which no config file needs")
+    try:
+        return read(_parse(path, data))
+    except ConfigError:
+        raise
+    except Exception as error:  # a config file must not be able to end the daemon
+        raise ConfigError(f"{path}: cannot be understood ({type(error).__name__})") from error
+
+
+def _parse(path: str, data: bytes) -> dict[str, object]:
+    try:
+        document = json.loads(data.decode("utf-8-sig") or "{}")
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{path}: not JSON: {error}") from error
+    if not isinstance(document, dict):
+        raise ConfigError(f"{path}: expected an object at the top, such as {{}}")
+    return document

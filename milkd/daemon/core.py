@@ -1,0 +1,191 @@
+"""What all methods share: the engine, the way to the disk, and the parts around them.
+
+Everything here runs on the Trio thread.  A command is decided and applied at one
+stroke, without an await in between, so that no request sees half of another.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import trio
+
+from milkd.daemon.batches import Answer, Batch
+from milkd.daemon.clock import Clock, OpenClocks
+from milkd.daemon.commits import Commits
+from milkd.daemon.config import Config
+from milkd.daemon.disk import Disk, Worker
+from milkd.daemon.events import Hub
+from milkd.daemon.fatal import EXIT_SOFTWARE, Fatal, trace
+from milkd.daemon.health import Health
+from milkd.daemon.limits import Limits
+from milkd.daemon.loading import Loading
+from milkd.daemon.replays import Operation, Replays
+from milkd.daemon.sessions import Sessions
+from milkd.engine.changes import Change, Used
+from milkd.engine.commands import Command, Now
+from milkd.engine.percept import ARCHIVE, GLOBAL
+from milkd.errors import StorageFailed, StoreDamaged, VersionMismatch
+
+if TYPE_CHECKING:
+    from milkd.daemon.caller import Caller
+    from milkd.engine.engine import Engine
+    from milkd.store.store import Store
+
+Render = Callable[[Any], dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """Who this daemon is, as `hello` tells it."""
+
+    version: str
+    run_id: str
+    pid: int
+    store: str
+    socket: str
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A checked request."""
+
+    caller: Caller
+    method: str
+    arguments: dict[str, Any]
+    operation: Operation | None = None
+
+
+def new_uuid() -> str:
+    """A UUID4 as text."""
+    return str(uuid.uuid4())
+
+
+class Core:
+    """The state that the methods work on.
+
+    Attributes:
+        callers: Everybody who is connected.
+        stop: Call it to end the daemon in good order.
+        saved: Settled when a stopping daemon has saved everything and taken its names away.
+        active_at: Trio time of the last call or of the end of a connection.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        store: Store,
+        identity: Identity,
+        *,
+        config_path: str,
+        clock: Clock | None = None,
+        disk: Disk | None = None,
+        limits: Limits | None = None,
+        new_id: Callable[[], str] = new_uuid,
+    ) -> None:
+        self.engine = engine
+        self.store = store
+        self.identity = identity
+        self.clock = clock or Clock()
+        self.disk = disk or Worker()
+        self.limits = limits or Limits()
+        self.new_id = new_id
+        self.hub = Hub(self.limits.events)
+        self.health = Health(lambda status: self.hub.publish("health", "changed", status=status))
+        self.config = Config(config_path, self.health, engine.configure)
+        self.clocks = OpenClocks(self.clock.mono)
+        self.commits = Commits(
+            store,
+            engine,
+            self.health,
+            self.disk,
+            reading=lambda: self.clocks.reading(),
+            linger_s=self.limits.linger_s,
+        )
+        self.loading = Loading(engine, store, self.disk, self.commits, self.health)
+        self.commits.settled = self.loading.sweep
+        self.sessions = Sessions(engine, self.loading, self.clocks, self.hub)
+        self.replays = Replays(self.limits.op_ids)
+        self.callers: set[Caller] = set()
+        self.started_at = self.clock.mono()
+        self.stop: Callable[[], None] = lambda: None
+        self.saved = Batch()
+        self.active_at = trio.current_time()
+
+    def load_store(self) -> None:
+        """Take in what is on disk, before anybody is served.
+
+        Raises:
+            StoreDamaged: global.json or archive.json cannot be read.
+            VersionMismatch: A newer milkd wrote one of them.
+        """
+        for name in (GLOBAL, ARCHIVE):
+            loaded = self.store.load(name)
+            self.engine.load(loaded.image, loaded.image.running_seconds)
+            self.health.note_file(name, loaded.warnings)
+        self.clocks.start_global(self.engine.image(GLOBAL).running_seconds)
+        for name in self.store.sessions():
+            self._adopt(name)
+
+    def now(self) -> Now:
+        """The time, as commands are handed it."""
+        return Now(self.clock.wall(), self.clocks.reading())
+
+    def execute(self, command: Command, render: Render) -> Answer:
+        """Decide and apply a command.
+
+        Args:
+            command: Its session is open.
+            render: Makes the answer's body of the result.  For a change it runs before
+                anything is applied, so that a fault in it changes nothing.
+
+        Raises:
+            WireError: The engine refuses; nothing was changed.
+            Fatal: Memory is in an unknown state.
+        """
+        self.commits.check()
+        decision = self.engine.decide(command, self.now())
+        uses = [change for change in decision.changes if isinstance(change, Used)]
+        if len(uses) == len(decision.changes):
+            need = self.commits.newest()
+            self._apply(uses)
+            self.commits.add_uses(uses)
+            return Answer(partial(render, decision.result), need)
+        body = render(decision.result)
+        self._apply(decision.changes)
+        return Answer(lambda: body, self.commits.add(decision.changes), changes=True)
+
+    def preview(self, command: Command, render: Render) -> Answer:
+        """What a command would answer, without doing it."""
+        decision = self.engine.decide(command, self.now())
+        return Answer(partial(render, decision.result), self.commits.newest())
+
+    def once(self, call: Call, act: Callable[[], Answer]) -> Answer:
+        """The answer of an act, or the earlier one if the operation has been done already."""
+        done = self.replays.find(call.operation)
+        if done is None:
+            done = act()
+            self.replays.remember(call.operation, done)
+        return done
+
+    def _apply(self, changes: Iterable[Change]) -> None:
+        try:
+            for change in changes:
+                self.engine.apply(change)
+        except Exception as error:
+            reason = f"a decision could not be applied\n{trace(error)}"
+            raise Fatal(EXIT_SOFTWARE, reason) from None
+
+    def _adopt(self, name: str) -> None:
+        try:
+            loaded = self.store.load(name)
+        except (StoreDamaged, VersionMismatch, StorageFailed) as error:
+            self.sessions.adopt_unreadable(name)
+            self.loading.complain(name, error)
+        else:
+            self.sessions.adopt(loaded.image)
+            self.health.note_file(name, loaded.warnings)

@@ -1,0 +1,36 @@
+"""Blocking file work, off the Trio thread.
+
+Everything that touches the store's files goes through one `Disk`, one call at a
+time, so that a slow disk holds up nobody who does not need it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+import trio
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+T = TypeVar("T")
+
+
+class Disk(Protocol):
+    """Runs blocking calls."""
+
+    async def run(self, call: Callable[[], T]) -> T:
+        """What the call returns.  Once begun, the call is awaited, whatever is cancelled."""
+
+
+class Worker:
+    """A thread of its own for one call at a time, shared with no slow job of others."""
+
+    def __init__(self) -> None:
+        self._one = trio.CapacityLimiter(1)
+
+    async def run(self, call: Callable[[], T]) -> T:
+        """Run the call in the thread."""
+        with trio.CancelScope(shield=True):
+            result = await trio.to_thread.run_sync(call, limiter=self._one)
+        return result

@@ -1,0 +1,115 @@
+"""The methods about facts: one command of the engine each, and who is told of it."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from milkd.daemon import render, requests
+from milkd.engine.commands import Command, Consolidate, Forget, Show
+from milkd.engine.results import Detail, Injection
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from milkd.daemon.batches import Answer
+    from milkd.daemon.core import Call, Core
+    from milkd.errors import WireError
+
+COUNTS = ("decayed", "pruned", "promoted", "archived", "evicted", "global_total")
+"""What subscribers learn of a pass."""
+EVENTS = {
+    "edit": "edited",
+    "forget": "forgotten",
+    "restore": "restored",
+    "relate": "related",
+    "unrelate": "unrelated",
+}
+"""What subscribers learn of a change; of a stated fact they learn its status."""
+
+
+async def run_command(core: Core, call: Call) -> Answer:
+    """Any method that is one command of the engine."""
+    command = requests.command(call.method, call.arguments, core.new_id)
+    return core.once(call, partial(_run, core, call, command))
+
+
+async def inject(core: Core, call: Call) -> Answer:
+    """Render the facts for a prompt, and count the turn."""
+    command = requests.command(call.method, call.arguments, core.new_id)
+    turn = core.sessions.next_turn(call.arguments.get("session"), call.caller)
+
+    def injected(result: Injection) -> render.Wire:
+        return render.result(result) | {"turn": turn}
+
+    return core.execute(command, injected)
+
+
+async def forget(core: Core, call: Call) -> Answer:
+    """Delete a percept; with `all`, also the equal ones in sessions that are closed now."""
+    done = core.replays.find(call.operation)
+    if done is not None:
+        return done
+    names = {"all": "everywhere"}
+    command = Forget(**{names.get(name, name): value for name, value in call.arguments.items()})
+    async with AsyncExitStack() as visits:
+        while command.everywhere and (closed := _closed_with(core, command)):
+            await visits.enter_async_context(core.loading.visiting(closed))
+        return core.once(call, partial(_run, core, call, command))
+
+
+async def consolidate(core: Core, call: Call) -> Answer:
+    """A pass over global and one session, or every open one."""
+    session = call.arguments.get("session")
+    if session is None:
+        await core.loading.only_open()
+    return core.once(call, partial(run_pass, core, session))
+
+
+def run_pass(core: Core, session: str | None) -> Answer:
+    """Do a pass, and tell of it once it is on disk."""
+    answer = core.execute(Consolidate(session=session), render.result)
+
+    def settled(error: WireError | None) -> None:
+        if error is None:
+            report = answer.body()
+            counts = {name: report[name] for name in COUNTS}
+            core.hub.publish("passes", "passed", session=session, **counts)
+
+    answer.when_settled(settled)
+    return answer
+
+
+def _run(core: Core, call: Call, command: Command) -> Answer:
+    answer = core.execute(command, _RENDERERS.get(call.method, render.result))
+    if answer.changes:
+        answer.when_settled(partial(_tell, core, call, answer))
+    return answer
+
+
+def _closed_with(core: Core, command: Forget) -> tuple[str, ...]:
+    """The closed sessions that hold the very text of the percept that is to go."""
+    show = Show(ref=command.ref, session=command.session)
+    shown = core.engine.decide(show, core.now()).result
+    assert isinstance(shown, Detail)
+    return core.engine.dormant_with(shown.view.percept.content)
+
+
+def _tell(core: Core, call: Call, answer: Answer, error: WireError | None) -> None:
+    """Publish what happened, once it is certain."""
+    if error is not None:
+        return
+    wire, session = answer.body(), call.arguments.get("session")
+    if "created" in wire or "removed" in wire:
+        core.hub.publish("percepts", EVENTS[call.method], session=session, **wire["edge"])
+    else:
+        event = EVENTS.get(call.method) or wire["status"]
+        core.hub.publish("percepts", event, id=wire["id"], session=session)
+
+
+_RENDERERS: Mapping[str, Callable[[Any], render.Wire]] = {
+    "learn": render.learned,
+    "relate": partial(render.related, word="created"),
+    "unrelate": partial(render.related, word="removed"),
+}

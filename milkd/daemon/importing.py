@@ -1,0 +1,119 @@
+"""Records on their way in: checked one by one, gathered by scope until the last has come."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from milkd.engine.percept import ARCHIVE, GLOBAL, Edge, Engram, Percept, ScopeImage
+from milkd.errors import TooLarge
+from milkd.paths import valid_session
+from milkd.store.records import edge_from_json, engram_from_json, percept_from_json
+
+if TYPE_CHECKING:
+    from milkd.engine.results import Imported
+
+Record = Mapping[str, object]
+OURS = frozenset({"scope", "kind", "session", "rank_score"})
+"""Keys of a record that say where a percept is, not what it is."""
+
+
+@dataclass(slots=True)
+class _Gathered:
+    percepts: list[Percept] = field(default_factory=list)
+    engrams: list[Engram] = field(default_factory=list)
+    edges: list[Edge] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Intake:
+    """The records of one import so far.
+
+    Attributes:
+        count: How many came.
+        refused: Why a record cannot be taken, by its number in the whole import.
+    """
+
+    count: int = 0
+    refused: dict[int, str] = field(default_factory=dict)
+    _scopes: dict[str, _Gathered] = field(default_factory=dict)
+    _numbers: dict[str, int] = field(default_factory=dict)
+
+    def take(self, records: Sequence[Record], limit: int) -> None:
+        """Check records and gather those that are valid.
+
+        Raises:
+            TooLarge: There are more than may be held until the last one.
+        """
+        if self.count + len(records) > limit:
+            raise TooLarge(
+                f"records: more than {limit:,} before the final ones; import them in several parts"
+            )
+        for record in records:
+            try:
+                self._gather(record)
+            except ValueError as error:
+                self.refused[self.count] = str(error)
+            self.count += 1
+
+    def images(self) -> tuple[ScopeImage, ...]:
+        """What was gathered, by scope."""
+        return tuple(
+            ScopeImage(
+                name=name,
+                percepts=tuple(gathered.percepts),
+                engrams=tuple(gathered.engrams),
+                edges=tuple(gathered.edges),
+            )
+            for name, gathered in self._scopes.items()
+        )
+
+    def sessions(self) -> list[str]:
+        """The sessions that records are for."""
+        return [name for name in self._scopes if name not in (GLOBAL, ARCHIVE)]
+
+    def outcome(self, imported: Imported) -> dict[str, object]:
+        """The answer to the import, with every record refused on the way."""
+        refused = self.refused | {
+            self._numbers[percept_id]: reason for percept_id, reason in imported.refused
+        }
+        return {"accepted": imported.accepted, "refused": _listed(refused)}
+
+    def progress(self) -> dict[str, object]:
+        """The answer to a part of the import: how it stands so far."""
+        return {"accepted": len(self._numbers), "refused": _listed(self.refused)}
+
+    def _gather(self, record: Record) -> None:
+        scope = self._scopes.setdefault(_scope(record), _Gathered())
+        value = {key: item for key, item in record.items() if key not in OURS}
+        match record.get("kind", "percept"):
+            case "percept":
+                scope.percepts.append(self._new(percept_from_json(value)))
+            case "engram":
+                scope.engrams.append(engram_from_json(value))
+            case "edge":
+                scope.edges.append(edge_from_json(value))
+            case "meta":
+                pass  # running time is each store's own affair
+            case _:
+                raise ValueError("kind: expected percept, engram, edge or meta")
+
+    def _new(self, percept: Percept) -> Percept:
+        if percept.id in self._numbers:
+            raise ValueError("id: another record of this import has it")
+        self._numbers[percept.id] = self.count
+        return percept
+
+
+def _scope(record: Record) -> str:
+    scope = record.get("scope", GLOBAL)
+    if scope == "session":  # as percepts are shown on the wire
+        scope = record.get("session")
+    if isinstance(scope, str) and (scope in (GLOBAL, ARCHIVE) or valid_session(scope)):
+        return scope
+    raise ValueError("scope: expected global, archive or the id of a session")
+
+
+def _listed(refused: Mapping[int, str]) -> list[dict[str, object]]:
+    return [{"index": index, "reason": refused[index]} for index in sorted(refused)]

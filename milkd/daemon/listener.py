@@ -1,0 +1,131 @@
+"""Accepting connections: whose, and how many."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import socket
+import struct
+from contextlib import aclosing
+from typing import TYPE_CHECKING
+
+import trio
+
+from milkd.daemon.connection import Connection
+from milkd.daemon.outgoing import drain, refusal, send
+from milkd.errors import Overloaded
+
+if TYPE_CHECKING:
+    from milkd.daemon.core import Core
+    from milkd.daemon.service import Service
+
+EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS})
+PAUSE = 0.1  # seconds before accepting again when the system has no descriptor left
+QUIET = 60.0  # seconds between two complaints about that
+SCARCE = 24  # descriptors kept for files, the loop and the like
+
+_log = logging.getLogger(__name__)
+
+
+class Listener:
+    """The listening socket and the connections it brought."""
+
+    def __init__(self, sock: socket.socket, core: Core, service: Service) -> None:
+        self._listener = trio.SocketListener(trio.socket.from_stdlib_socket(sock))
+        self._core = core
+        self._service = service
+        self._connections: set[Connection] = set()
+        self._refusing = 0
+        self._complained_at = float("-inf")
+        self._emptied = trio.Event()
+
+    async def accept_all(self, nursery: trio.Nursery) -> None:
+        """Accept for ever; each connection is a task of the nursery."""
+        while True:
+            try:
+                stream = await self._listener.accept()
+            except OSError as error:
+                await self._pause(error)
+            else:
+                await self._admit(stream, nursery)
+
+    async def accept_waiting(self, nursery: trio.Nursery) -> None:
+        """Accept those who are already waiting."""
+        while True:
+            with trio.move_on_after(0) as waited:
+                await self._admit(await self._listener.accept(), nursery)
+            if waited.cancelled_caught:
+                return
+
+    async def close(self) -> None:
+        """Accept no more."""
+        await self._listener.aclose()
+
+    def stop(self) -> None:
+        """Let every connection send what it owes, and end."""
+        for connection in self._connections:
+            connection.stop()
+
+    async def wait_empty(self) -> None:
+        """Wait until no connection is left."""
+        while self._connections:
+            if self._emptied.is_set():  # else others wait for it already
+                self._emptied = trio.Event()
+            await self._emptied.wait()
+
+    async def _admit(self, stream: trio.SocketStream, nursery: trio.Nursery) -> None:
+        if not _is_own_user(stream):
+            _log.warning("a connection of another user was refused")
+            await trio.aclose_forcefully(stream)
+        elif len(self._connections) < self._core.limits.connections:
+            connection = Connection(stream, self._core, self._service)
+            self._connections.add(connection)
+            nursery.start_soon(self._serve, connection)
+        elif self._refusing < self._core.limits.refusals:
+            self._refusing += 1
+            nursery.start_soon(self._refuse, stream)
+        else:
+            await trio.aclose_forcefully(stream)
+
+    async def _serve(self, connection: Connection) -> None:
+        try:
+            await connection.serve()
+        finally:
+            self._connections.discard(connection)
+            if not self._connections:
+                self._emptied.set()
+
+    async def _refuse(self, stream: trio.SocketStream) -> None:
+        """Tell one client too many that it is."""
+        limits = self._core.limits
+        error = Overloaded(f"{limits.connections} connections are open already; try again later")
+        try:
+            async with aclosing(stream):
+                await send(stream, refusal(error).encode(), limits)
+                await stream.send_eof()
+                await drain(stream, limits)
+        except Exception:
+            _log.debug("a refused client went away")
+        finally:
+            self._refusing -= 1
+
+    async def _pause(self, error: OSError) -> None:
+        """Outlast a lack of descriptors or memory, without filling the log."""
+        if error.errno not in EXHAUSTED:
+            raise error
+        now = trio.current_time()
+        if now - self._complained_at > QUIET:
+            self._complained_at = now
+            _log.error("cannot accept connections: %s", os.strerror(error.errno or 0))
+        await trio.sleep(PAUSE)
+
+
+def _is_own_user(stream: trio.SocketStream) -> bool:
+    """Whether the peer runs under our user id."""
+    if not hasattr(socket, "SO_PEERCRED"):
+        return True  # the directory and the socket's mode are the wall then
+    size = struct.calcsize("3i")
+    credentials = stream.socket.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
+    _, uid, _ = struct.unpack("3i", credentials)
+    return bool(uid == os.geteuid())

@@ -1,0 +1,216 @@
+"""The `milkd` command: locks, start, and the exit code.
+
+Exit codes: 0 stopped in good order, 64 usage, 70 a fault of milkd, 74 the disk
+failed, 75 another daemon is running, 78 the store cannot be used.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import resource
+import signal
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import msgpack
+import trio
+
+import milkd
+from milkd import paths
+from milkd.daemon import endpoint
+from milkd.daemon.address import Address, activated
+from milkd.daemon.core import Core, Identity, new_uuid
+from milkd.daemon.fatal import (
+    EXIT_IO,
+    EXIT_RUNNING,
+    EXIT_SOFTWARE,
+    EXIT_STORE,
+    EXIT_USAGE,
+    Fatal,
+    trace,
+)
+from milkd.daemon.limits import Limits
+from milkd.daemon.notify import notify
+from milkd.daemon.options import IDLE_EXIT_S, Options, parse
+from milkd.daemon.server import Server
+from milkd.engine.engine import Engine
+from milkd.engine.params import Params
+from milkd.errors import AlreadyRunning, ConfigError, Failure, StoreDamaged, VersionMismatch
+from milkd.store.lock import StoreLock
+from milkd.store.store import FileStore
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import AsyncIterator, Sequence
+
+DESCRIPTORS = 4096  # asked of the system, if it lets us
+SPARE = 24  # descriptors kept for files, the loop and the like
+FEWEST = 4  # connections, however few descriptors there are
+STOPPING = (signal.SIGTERM, signal.SIGINT)
+HEEDED = (*STOPPING, signal.SIGHUP)
+
+_log = logging.getLogger(__name__)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the daemon; the exit code."""
+    options = parse(sys.argv[1:] if argv is None else argv)
+    logging.basicConfig(
+        level=options.log_level,
+        format="%(asctime)s milkd[%(process)d] %(levelname)s: %(message)s",
+        stream=sys.stderr,
+    )
+    try:
+        return run(options)
+    except AlreadyRunning as error:
+        return _failed(EXIT_RUNNING, str(error))
+    except ConfigError as error:
+        return _failed(EXIT_USAGE, str(error))
+    except (StoreDamaged, VersionMismatch) as error:
+        return _failed(EXIT_STORE, f"cannot use the store {options.store}: {error}")
+    except (Failure, OSError) as error:
+        return _failed(EXIT_IO, str(error))
+
+
+def run(options: Options) -> int:
+    """Lock the store and serve it until told to stop."""
+    os.umask(0o077)
+    handed_over = activated()
+    path = _socket_path(options, handed_over)
+    lock = StoreLock(options.store, {"version": milkd.__version__, "socket": path})
+    lock.acquire(options.lock_wait_s)
+    address = Address(path)
+    try:
+        return trio.run(_serve, options, address, handed_over, _keep_signals())
+    except BaseExceptionGroup as group:
+        fatal = _first_fatal(group) or Fatal(EXIT_SOFTWARE, f"a fault of milkd\n{trace(group)}")
+        return _failed(fatal.code, fatal.reason)
+    finally:
+        _ignore_signals()
+        address.remove()
+        endpoint.remove(options.store)
+        address.unlock()
+        lock.release()
+
+
+async def _serve(
+    options: Options, address: Address, handed_over: socket.socket | None, early: list[int]
+) -> int:
+    """Load the store and serve it.  Nobody is served before, so this may block meanwhile."""
+    core = _core(options, address.path)
+    core.load_store()
+    core.config.start()
+    listening = address.take() if handed_over is None else handed_over
+    endpoint.write(options.store, address.path)
+    server = Server(
+        core,
+        listening,
+        address=address if handed_over is None else None,
+        idle_exit_s=_idle_exit(options, activated=handed_over is not None),
+    )
+    with trio.open_signal_receiver(*HEEDED) as signals:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(_obey, signals, server)
+            if set(early) & set(STOPPING):
+                server.stop()
+            code = await server.run(lambda: _announce(options, address.path))
+            nursery.cancel_scope.cancel(reason="the daemon has stopped")
+    return code
+
+
+def _core(options: Options, socket_path: str) -> Core:
+    identity = Identity(
+        version=milkd.__version__,
+        run_id=new_uuid(),
+        pid=os.getpid(),
+        store=options.store,
+        socket=socket_path,
+    )
+    return Core(
+        Engine(Params()),
+        FileStore(options.store),
+        identity,
+        config_path=options.config,
+        limits=replace(Limits(), connections=_connections()),
+    )
+
+
+async def _obey(signals: AsyncIterator[int], server: Server) -> None:
+    async for number in signals:
+        if number == signal.SIGHUP:
+            await server.refresh()
+        else:
+            server.stop()
+
+
+def _announce(options: Options, path: str) -> None:
+    """Say that clients are being served: to the log, the manager, and whoever started us."""
+    if msgpack.Unpacker.__module__ != "msgpack._cmsgpack":
+        _log.warning("msgpack runs without its C part; long messages will be slow")
+    _log.info("milkd %s serves %s on %s", milkd.__version__, options.store, path)
+    notify("READY=1", "STATUS=serving")
+    if options.ready_fd is not None:
+        # Whoever waited may be gone by now.
+        with contextlib.suppress(OSError):
+            os.write(options.ready_fd, b"ready\n")
+            os.close(options.ready_fd)
+
+
+def _socket_path(options: Options, handed_over: socket.socket | None) -> str:
+    if handed_over is not None:
+        return str(handed_over.getsockname())
+    # What a client would find, but for the note that an earlier daemon may have left.
+    given = options.socket or os.environ.get("MILKD_SOCKET")
+    return paths.socket_path(options.store, given or paths.computed_socket(options.store))
+
+
+def _idle_exit(options: Options, *, activated: bool) -> float | None:
+    default = IDLE_EXIT_S if activated else 0.0
+    given = default if options.idle_exit_s is None else options.idle_exit_s
+    return given or None
+
+
+def _connections() -> int:
+    """As many connections as there are descriptors for, after asking for more of those."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = DESCRIPTORS if hard == resource.RLIM_INFINITY else min(DESCRIPTORS, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+            soft = wanted
+    if soft == resource.RLIM_INFINITY:
+        return Limits().connections
+    return max(FEWEST, min(soft - SPARE, Limits().connections))
+
+
+def _keep_signals() -> list[int]:
+    """Collect signals that come before they can be obeyed."""
+    kept: list[int] = []
+    for number in HEEDED:
+        signal.signal(number, lambda found, _: kept.append(found))
+    return kept
+
+
+def _ignore_signals() -> None:
+    """From here to the end of the process nothing is left to be asked for.
+
+    The interpreter puts a handler of ours back to "terminate" before it ends, but not this.
+    """
+    for number in HEEDED:
+        signal.signal(number, signal.SIG_IGN)
+
+
+def _first_fatal(group: BaseExceptionGroup[BaseException]) -> Fatal | None:
+    for error in group.exceptions:
+        found = _first_fatal(error) if isinstance(error, BaseExceptionGroup) else error
+        if isinstance(found, Fatal):
+            return found
+    return None
+
+
+def _failed(code: int, reason: str) -> int:
+    print(f"milkd: {reason}", file=sys.stderr)
+    return code

@@ -1,0 +1,182 @@
+"""From what the engine answers to the maps of the wire (protocol.md, "Shapes")."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from milkd.daemon.requests import cursor_at
+from milkd.engine import results
+from milkd.engine.percept import ARCHIVE, GLOBAL, Edge
+from milkd.store.records import percept_to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from milkd.engine.results import Candidate, Match, Report, Result, View
+
+Wire = dict[str, Any]
+
+
+def result(value: Result) -> Wire:
+    """A result as the method's answer, where the result alone says it all."""
+    return _RENDERERS[type(value)](value)
+
+
+def scope_name(scope: str) -> str:
+    """What a client calls a scope: `global`, `archive`, or `session` for any session's."""
+    return scope if scope in (GLOBAL, ARCHIVE) else "session"
+
+
+def percept(view: View) -> Wire:
+    """A percept with the place where it is and its score."""
+    wire = percept_to_json(view.percept) | {
+        "scope": scope_name(view.scope),
+        "rank_score": view.rank_score,
+    }
+    if wire["scope"] == "session":
+        wire["session"] = view.scope
+    return wire
+
+
+def edge(value: Edge) -> Wire:
+    """An edge by its ends and relation."""
+    return {"from": value.source, "to": value.target, "relation": value.relation}
+
+
+def report(value: Report) -> Wire:
+    """The counts of a pass, in all and by session."""
+    wire = asdict(value)
+    if not wire["sessions"]:
+        del wire["sessions"]
+    else:
+        for counts in wire["sessions"].values():
+            del counts["sessions"]
+    return wire
+
+
+def learned(value: results.Outcome) -> Wire:
+    """An outcome with a line for people."""
+    new = value.status == "inserted"
+    return _outcome(value) | {"message": "learned" if new else "already known — reinforced"}
+
+
+def related(value: results.Related, *, word: str) -> Wire:
+    """An edge, and under `word` whether anything changed."""
+    return {"edge": edge(value.edge), word: value.changed}
+
+
+def known(**fields: object) -> Wire:
+    """The fields that have a value."""
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _outcome(value: results.Outcome) -> Wire:
+    return known(
+        id=value.id,
+        status=value.status,
+        similarity=value.similarity,
+        existing=_match(value.existing),
+        w=value.w,
+        evidence=value.evidence,
+        scope=scope_name(value.scope),
+        look_alike=_match(value.look_alike),
+        edge=None if value.edge is None else edge(value.edge),
+        edge_error=value.edge_error,
+    )
+
+
+def _match(value: Match | None) -> Wire | None:
+    if value is None:
+        return None
+    return known(
+        id=value.id,
+        content=value.content,
+        w=value.w,
+        similarity=value.similarity,
+        reason=value.reason,
+    )
+
+
+def _forgotten(value: results.Forgotten) -> Wire:
+    return {"id": value.id, "content": value.content, "others": value.others}
+
+
+def _dropped(value: results.Dropped) -> Wire:
+    return {"dropped": value.percepts}
+
+
+def _recalled(value: results.Recalled) -> Wire:
+    percepts = [percept(hit.view) | {"hits": hit.hits, "score": hit.score} for hit in value.hits]
+    return known(percepts=percepts, candidates=_candidates(value.candidates))
+
+
+def _candidates(value: tuple[Candidate, ...] | None) -> list[Wire] | None:
+    return None if value is None else [_candidate(candidate) for candidate in value]
+
+
+def _candidate(value: Candidate) -> Wire:
+    return {
+        "id": value.id,
+        "in": value.included,
+        "reason": value.reason,
+        "hits": value.hits,
+        "score": value.score,
+        "bytes": value.bytes,
+    }
+
+
+def _injection(value: results.Injection) -> Wire:
+    return known(
+        text=value.text,
+        ids=list(value.ids),
+        bytes=value.bytes,
+        candidates=_candidates(value.candidates),
+    )
+
+
+def _page(value: results.Page) -> Wire:
+    return known(
+        percepts=[percept(view) for view in value.views],
+        total=value.total,
+        next=None if value.next_offset is None else cursor_at(value.next_offset),
+    )
+
+
+def _detail(value: results.Detail) -> Wire:
+    return percept(value.view) | {"edges": [edge(each) for each in value.edges]}
+
+
+def _alike(value: results.Alike) -> Wire:
+    percepts = [percept(each.view) | {"similarity": each.similarity} for each in value.likenesses]
+    return known(percepts=percepts, duplicate=value.duplicate, look_alike=_match(value.look_alike))
+
+
+def _explanation(value: results.Explanation) -> Wire:
+    return {
+        "percept": percept(value.view),
+        "edges": [edge(each) for each in value.edges],
+        "w_now": value.w_now,
+        "holds": list(value.holds),
+        "next": list(value.next),
+    }
+
+
+def _resolved(value: tuple[View, ...]) -> Wire:
+    return {"percepts": [percept(view) for view in value]}
+
+
+_RENDERERS: Mapping[type, Callable[[Any], Wire]] = {
+    results.Outcome: _outcome,
+    results.View: percept,
+    results.Forgotten: _forgotten,
+    results.Report: report,
+    results.Dropped: _dropped,
+    results.Recalled: _recalled,
+    results.Injection: _injection,
+    results.Page: _page,
+    results.Detail: _detail,
+    results.Explanation: _explanation,
+    results.Alike: _alike,
+    tuple: _resolved,
+}

@@ -1,0 +1,98 @@
+"""The service: from a request to its answer.
+
+A request is checked against the method table, the session it names is opened, and
+its method runs.  What a request can do wrong comes out as a `WireError`; any other
+exception is a fault of the daemon's, and changed nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import trio
+
+from milkd.daemon import facts, process_calls, session_calls, store_calls
+from milkd.daemon.batches import Answer
+from milkd.daemon.core import Call, Core
+from milkd.daemon.replays import operation
+from milkd.errors import ShuttingDown, Timeout
+from milkd.rpc import schema
+
+if TYPE_CHECKING:
+    from milkd.daemon.caller import Caller
+    from milkd.rpc.messages import Request
+
+Method = Callable[[Core, Call], Awaitable[Answer]]
+
+METHODS: Mapping[str, Method] = {
+    "forget": facts.forget,
+    "inject": facts.inject,
+    "consolidate": facts.consolidate,
+    "session_open": session_calls.session_open,
+    "session_close": session_calls.session_close,
+    "session_drop": session_calls.session_drop,
+    "session_list": session_calls.session_list,
+    "snapshot": store_calls.snapshot,
+    "export": store_calls.export,
+    "import": store_calls.import_,
+    "hello": process_calls.hello,
+    "ping": process_calls.ping,
+    "health": process_calls.health,
+    "stats": process_calls.stats,
+    "config": process_calls.config,
+    "reload": process_calls.reload,
+    "subscribe": process_calls.subscribe,
+    "unsubscribe": process_calls.unsubscribe,
+    "shutdown": process_calls.shutdown,
+}
+"""The methods that are more than one command of the engine."""
+NOT_ENTERING = frozenset({"session_close", "session_drop"})
+"""They name a session without opening it."""
+PASSIVE = frozenset({"hello", "ping", "health", "stats", "subscribe", "unsubscribe"})
+"""They are no activity: somebody looks on, nobody works."""
+
+
+class Service:
+    """Answers requests, one connection's after another's."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self.stopping = False
+
+    async def answer(self, caller: Caller, request: Request) -> Answer:
+        """What a request gets.
+
+        Raises:
+            WireError: The request is refused or failed; nothing was changed.
+        """
+        if request.problem is not None:
+            raise request.problem
+        arguments = schema.validate(request.method, request.params)
+        call = self._call(caller, request.method, arguments)
+        session = arguments.get("session")
+        if session is not None and call.method not in NOT_ENTERING:
+            await self._enter(str(session), caller)
+        self._note_activity(call)
+        return await METHODS.get(call.method, facts.run_command)(self._core, call)
+
+    def _call(self, caller: Caller, method: str, arguments: dict[str, Any]) -> Call:
+        op_id = arguments.pop("op_id", None)
+        done = None if op_id is None else operation(op_id, method, arguments)
+        return Call(caller, method, arguments, done)
+
+    async def _enter(self, session: str, caller: Caller) -> None:
+        """Open the session if need be; the store may take its time over that, but not for ever."""
+        try:
+            with trio.fail_after(self._core.limits.request_s):
+                await self._core.sessions.enter(session, caller)
+        except trio.TooSlowError:
+            limit = self._core.limits.request_s
+            raise Timeout(f"session {session} could not be loaded within {limit:g} s") from None
+        if self.stopping:
+            raise ShuttingDown("milkd is stopping; nothing was changed")
+
+    def _note_activity(self, call: Call) -> None:
+        if call.method not in PASSIVE:
+            self._core.active_at = trio.current_time()
+            self._core.clocks.called(call.arguments.get("session"))

@@ -1,0 +1,140 @@
+"""One connection to the daemon: a request goes out, its answer comes in.
+
+A `Link` owns a connected socket and the protocol's state over it.  Once it fails
+it is closed for good; whether to make another one is the client's to decide.
+"""
+
+from __future__ import annotations
+
+import time
+
+from milkd.errors import ConnectionLost, Internal, Timeout
+from milkd.rpc.messages import Notification, Response
+from milkd.rpc.protocol import MAX_RESPONSE, READ_SIZE, Connection
+from milkd.rpc.values import error_from_wire
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import _socket
+    from collections.abc import Mapping
+    from typing import Any
+
+    from milkd.rpc.messages import Request
+
+__all__ = ["Link"]
+
+
+class Link:
+    """A connected socket that speaks the protocol.
+
+    Attributes:
+        silent: Whether the daemon has sent nothing since the latest request, so that the
+            request may be sent again elsewhere.
+        closed: Whether the link can be used no more.
+    """
+
+    __slots__ = ("_connection", "_inbox", "_msgid", "_socket", "closed", "silent")
+
+    def __init__(self, sock: _socket.socket) -> None:
+        self._socket = sock
+        self._connection = Connection(max_message=MAX_RESPONSE)
+        self._inbox: list[Request | Response | Notification] = []
+        self._msgid = 0
+        self.silent = True
+        self.closed = False
+
+    def close(self) -> None:
+        """Close the socket; safe to call again."""
+        self.closed = True
+        self._socket.close()
+
+    def ask(
+        self, method: str, arguments: Mapping[str, object], *, timeout: float | None
+    ) -> dict[str, Any]:
+        """Send a request and wait at most `timeout` seconds for its result.
+
+        Raises:
+            WireError: The daemon's refusal or failure.
+            Timeout: No answer in time; the link is closed.
+            ConnectionLost: The daemon went away; the link is closed.
+        """
+        self._msgid = (self._msgid + 1) & 0xFFFF_FFFF
+        data = self._connection.request(self._msgid, method, arguments)
+        deadline = None if timeout is None else time.monotonic() + timeout
+        self.silent = True
+        try:
+            self._send(data, deadline)
+            answer = self._answer(deadline)
+        except TimeoutError as error:
+            self.close()
+            raise Timeout(
+                f"no answer to {method} within {timeout:g} s; whether it was done is not known"
+            ) from error
+        except BaseException:
+            self.close()
+            raise
+        if answer.error is not None:
+            raise error_from_wire(answer.error)
+        if not isinstance(answer.result, dict):
+            raise Internal(f"the answer to {method} is not a map")
+        return answer.result
+
+    def notice(self) -> Notification:
+        """Wait, for however long, for the next message that is no answer."""
+        try:
+            while True:
+                message = self._next(None)
+                if isinstance(message, Notification):
+                    return message
+        except BaseException:
+            self.close()
+            raise
+
+    def _send(self, data: bytes, deadline: float | None) -> None:
+        """Send it all; if the peer is gone, what it said before it went is still to be read."""
+        try:
+            self._wait_until(deadline)
+            self._socket.sendall(data)
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+
+    def _answer(self, deadline: float | None) -> Response:
+        """The response to the latest request; notifications that come before it are kept."""
+        kept: list[Request | Response | Notification] = []
+        while True:
+            message = self._next(deadline)
+            if isinstance(message, Response) and message.msgid == self._msgid:
+                self._inbox = kept + self._inbox
+                return message
+            if isinstance(message, Notification):
+                kept.append(message)
+
+    def _next(self, deadline: float | None) -> Request | Response | Notification:
+        """The next message of whatever kind; an `error` notification is raised."""
+        while not self._inbox:
+            self._inbox = self._connection.receive_data(self._receive(deadline))
+        message = self._inbox.pop(0)
+        if isinstance(message, Notification) and message.method == "error":
+            raise error_from_wire(message.params[0] if message.params else None)
+        return message
+
+    def _receive(self, deadline: float | None) -> bytes:
+        try:
+            self._wait_until(deadline)
+            data = self._socket.recv(READ_SIZE)
+        except ConnectionResetError as error:
+            raise ConnectionLost("the daemon closed the connection before it answered") from error
+        if not data:
+            raise ConnectionLost("the daemon closed the connection before it answered")
+        self.silent = False
+        return data
+
+    def _wait_until(self, deadline: float | None) -> None:
+        """Let the next socket call take until `deadline` on the monotonic clock."""
+        if deadline is None:
+            self._socket.settimeout(None)
+            return
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        self._socket.settimeout(left)

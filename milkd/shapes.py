@@ -1,0 +1,346 @@
+"""The shapes of what the daemon answers, for type checkers and readers.
+
+Nothing here is needed when a program runs: results are plain dictionaries.  A
+result may hold keys that are not named here; ignore those.  Times are RFC 3339
+strings, weights and similarities numbers in [0, 1], sizes bytes of UTF-8.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NotRequired, TypedDict
+
+Scope = Literal["global", "session", "archive"]
+Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+KnobValue = bool | int | float | str
+
+
+class Wording(TypedDict):
+    """Another way in which a percept was stated."""
+
+    content: str
+    at: str
+
+
+class Percept(TypedDict):
+    """A percept as it is seen from one scope."""
+
+    id: str
+    content: str
+    producer: str
+    consumer: NotRequired[str]
+    """Absent: for all."""
+    w: float
+    roles: NotRequired[dict[str, Json]]
+    engram_id: NotRequired[str]
+    created_at: str
+    updated_at: str
+    core: NotRequired[bool]
+    evidence: NotRequired[int]
+    """Runs in which it was corroborated; absent: 0."""
+    idle_seconds: NotRequired[float]
+    last_used_at: NotRequired[str]
+    importance: NotRequired[float]
+    """Absent: 0.5."""
+    recall_count: NotRequired[int]
+    bad_recall_count: NotRequired[int]
+    last_confirmed_use_at: NotRequired[str]
+    wordings: NotRequired[list[Wording]]
+    archived_at: NotRequired[str]
+    archived_reason: NotRequired[str]
+    scope: Scope
+    session: NotRequired[str]
+    """The session it belongs to, where `scope` is `session`."""
+    rank_score: float
+
+
+class Hit(Percept):
+    """A recalled percept."""
+
+    hits: int
+    """Distinct words of the query found in it."""
+    score: float
+    """What orders percepts of equal hits."""
+
+
+class Likeness(Percept):
+    """A percept beside a text."""
+
+    similarity: float
+
+
+Edge = TypedDict("Edge", {"from": str, "to": str, "relation": str})
+
+
+class Detail(Percept):
+    """A percept with the edges that start or end at it."""
+
+    edges: list[Edge]
+
+
+class Match(TypedDict):
+    """A percept beside which a stated fact was held."""
+
+    id: str
+    content: str
+    w: float
+    similarity: float
+    reason: NotRequired[str]
+    """Why a look-alike is not the same fact."""
+
+
+class Outcome(TypedDict):
+    """What became of a stated fact."""
+
+    id: str
+    status: Literal["inserted", "reinforced", "echoed", "revived"]
+    similarity: float
+    w: float
+    evidence: int
+    scope: str
+    existing: NotRequired[Match]
+    """The percept it restates, as it was before."""
+    look_alike: NotRequired[Match]
+    edge: NotRequired[Edge]
+    edge_error: NotRequired[str]
+    """Why the edge asked for was not made; the fact is stored all the same."""
+
+
+class Learned(Outcome):
+    """What became of a fact stated for good."""
+
+    message: str
+
+
+class Forgotten(TypedDict):
+    """A deleted percept."""
+
+    id: str
+    content: str
+    others: int
+    """Percepts of the same text elsewhere: deleted too if asked for, else still there."""
+
+
+class Related(TypedDict):
+    """An edge, and whether the call made it."""
+
+    edge: Edge
+    created: bool
+
+
+class Unrelated(TypedDict):
+    """An edge, and whether the call removed it."""
+
+    edge: Edge
+    removed: bool
+
+
+# Why a percept is in or out of an answer.
+Candidate = TypedDict(
+    "Candidate",
+    {"id": str, "in": bool, "reason": str, "hits": int, "score": float, "bytes": int},
+)
+
+
+class Recalled(TypedDict):
+    """The answer to a query."""
+
+    percepts: list[Hit]
+    candidates: NotRequired[list[Candidate]]
+
+
+class Page(TypedDict):
+    """Part of a list; `next` is the cursor of the following part."""
+
+    percepts: list[Percept]
+    total: int
+    next: NotRequired[str]
+
+
+class Resolved(TypedDict):
+    """Every percept that a reference could mean."""
+
+    percepts: list[Percept]
+
+
+class Alike(TypedDict):
+    """The percepts most similar to a text, the most similar first."""
+
+    percepts: list[Likeness]
+    duplicate: NotRequired[str]
+    """Id of the one that stating the text would reinforce."""
+    look_alike: NotRequired[Match]
+
+
+class Explanation(TypedDict):
+    """What holds for a percept and what comes next, in sentences."""
+
+    percept: Percept
+    edges: list[Edge]
+    w_now: float
+    """Strength with the decay since the last pass."""
+    holds: list[str]
+    next: list[str]
+
+
+class Injection(TypedDict):
+    """A block of remembered facts for a prompt; empty text when none bears on it."""
+
+    text: str
+    ids: list[str]
+    bytes: int
+    turn: int
+    candidates: NotRequired[list[Candidate]]
+
+
+class Pass(TypedDict):
+    """The counts of one consolidation pass."""
+
+    decayed: int
+    pruned: int
+    promoted: int
+    promotion_deferred: int
+    merged: int
+    global_decayed: int
+    archived: int
+    evicted: int
+    edges_applied: int
+    global_total: int
+    running_seconds: float
+
+
+class Report(Pass):
+    """The counts of a pass, in all and by session."""
+
+    sessions: NotRequired[dict[str, Pass]]
+
+
+class SessionOpened(TypedDict):
+    """A session that is open now."""
+
+    session: str
+    percepts: int
+    running_seconds: float
+
+
+class Dropped(TypedDict):
+    """How many percepts went with a session."""
+
+    dropped: int
+
+
+class Session(TypedDict):
+    """A session that the store knows."""
+
+    session: str
+    open: bool
+    percepts: int
+    running_seconds: float
+    connections: int
+
+
+class Sessions(TypedDict):
+    """Part of the list of sessions."""
+
+    sessions: list[Session]
+    next: NotRequired[str]
+
+
+class Hello(TypedDict):
+    """Who the daemon is and what it accepts."""
+
+    server: str
+    version: str
+    protocol: int
+    run_id: str
+    pid: int
+    store: str
+    socket: str
+    core: str
+    limits: dict[str, float]
+
+
+class Health(TypedDict):
+    """Whether the daemon can do its work, and if not, why."""
+
+    status: Literal["ok", "degraded", "read_only"]
+    reasons: list[str]
+    indexed: int
+    total: int
+
+
+class OpenSession(TypedDict):
+    """An open session in `Stats`."""
+
+    session: str
+    percepts: int
+    running_seconds: float
+    connections: int
+
+
+Stats = TypedDict(
+    "Stats",
+    {
+        "global": int,
+        "archive": int,
+        "sessions": list[OpenSession],
+        "run_id": str,
+        "running_seconds": float,
+        "uptime_seconds": float,
+        "connections": int,
+        "version": str,
+        "core": str,
+    },
+)
+
+
+class Knob(TypedDict):
+    """A setting in force, and where it came from."""
+
+    value: KnobValue
+    origin: Literal["default", "config"]
+    default: KnobValue
+    unit: str
+
+
+class Config(TypedDict):
+    """All settings, the file they are read from, and what was odd in it."""
+
+    values: dict[str, Knob]
+    path: str
+    warnings: list[str]
+
+
+class Reloaded(TypedDict):
+    """The settings that a reload changed."""
+
+    changed: list[str]
+
+
+class Snapshot(TypedDict):
+    """The files written."""
+
+    files: list[str]
+
+
+class Refused(TypedDict):
+    """A record that was not imported."""
+
+    index: int
+    reason: str
+
+
+class Imported(TypedDict):
+    """How an import went."""
+
+    accepted: int
+    refused: list[Refused]
+
+
+class Event(TypedDict, total=False):
+    """Something that happened; or `lost`, the number of events that could not be kept."""
+
+    topic: str
+    event: str
+    id: str
+    session: str
+    lost: int

@@ -1,0 +1,54 @@
+"""Commands about the daemon itself."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from scripted import Peer, Scripted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from places import Place, Ran
+
+    Milkctl = Callable[..., Ran]
+
+
+def test_statistics_are_counts_and_times(place: Place, milkctl: Milkctl) -> None:
+    place.start()
+    milkctl("learn", "the user prefers tabs")
+    milkctl("record", "only for this session", "--session", "s1")
+    lines = milkctl("stats").out.splitlines()
+    assert re.match(r"milkd \d.* \((compiled|pure) 1\), run ", lines[0])
+    assert "global 1 percept, archive 0" in lines
+    assert lines[-1].startswith("session s1: 1 percept, ran ")
+
+
+def test_a_healthy_daemon_is_code_zero(place: Place, milkctl: Milkctl) -> None:
+    place.start()
+    assert milkctl("health") == (0, "ok: 0 of 0 percepts searchable\n", "")
+
+
+@pytest.mark.parametrize("status", ["degraded", "read_only"])
+def test_a_daemon_in_trouble_is_code_one_with_its_reasons(
+    status: str, place: Place, milkctl: Milkctl
+) -> None:
+    def handler(peer: Peer) -> None:
+        peer.answer(
+            peer.request(),
+            {"status": status, "reasons": ["the disk is full"], "indexed": 3, "total": 4},
+        )
+
+    with Scripted(place.socket, handler):
+        ran = milkctl("health")
+    assert ran == (1, f"{status}: 3 of 4 percepts searchable\n  the disk is full\n", "")
+
+
+def test_ping_and_stop(place: Place, milkctl: Milkctl) -> None:
+    place.start()
+    assert milkctl("ping") == (0, "pong\n", "")
+    assert milkctl("stop") == (0, "stopped; everything is saved\n", "")
+    assert milkctl("ping").code == 3

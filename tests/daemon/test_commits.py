@@ -1,0 +1,254 @@
+"""The way to the disk: batches, waiting, and undoing."""
+
+from __future__ import annotations
+
+import pytest
+import trio
+import trio.testing
+
+from daemon.doubles import HeldDisk, House, InlineDisk, MemoryStore, Refused, open_house
+from milkd.daemon.fatal import EXIT_IO, EXIT_SOFTWARE, Fatal
+from milkd.daemon.limits import Limits
+from milkd.daemon.uses import Uses
+from milkd.engine.changes import Used
+from milkd.engine.engine import Engine
+from milkd.engine.params import Params
+from milkd.errors import ReadOnly, StorageFailed, StorageFull
+from milkd.store.store import Poisoned
+
+PROVERBS = [
+    "silence is golden",
+    "haste makes waste",
+    "barking dogs seldom bite",
+    "rolling stones gather no moss",
+    "still waters run deep",
+    "cold hands warm heart",
+]
+
+
+async def test_what_waits_goes_to_the_disk_together() -> None:
+    disk = HeldDisk()
+    async with open_house(disk=disk) as house:
+        peers = [await house.connect() for _ in PROVERBS]
+        first = await peers[0].ask("record", content=PROVERBS[0])
+        await trio.testing.wait_all_tasks_blocked()
+        asked = [
+            (peer, await peer.ask("record", content=content))
+            for peer, content in zip(peers[1:], PROVERBS[1:], strict=True)
+        ]
+        await trio.testing.wait_all_tasks_blocked()
+        disk.let_go()
+        await peers[0].result(first)
+        for peer, msgid in asked:
+            await peer.result(msgid)
+        assert [len(commit.images[0].percepts) for commit in house.store.commits] == [1, 6]
+
+
+async def test_no_reply_leaves_before_what_it_tells_is_durable() -> None:
+    disk = HeldDisk()
+    async with open_house(disk=disk) as house:
+        writer, reader = await house.connect(), await house.connect()
+        written = await writer.ask("record", content=PROVERBS[0])
+        await trio.testing.wait_all_tasks_blocked()
+        read = await reader.ask("query", text="silence")
+        with trio.move_on_after(0.05) as waited:
+            await reader.response(read)
+        assert waited.cancelled_caught
+        disk.let_go()
+        assert (await writer.result(written))["status"] == "inserted"
+        assert len((await reader.result(read))["percepts"]) == 1
+
+
+async def test_a_read_of_an_idle_store_does_not_wait() -> None:
+    disk = HeldDisk()
+    async with open_house(disk=disk) as house:
+        peer = await house.connect()
+        assert await peer.call("query", text="silence") == {"percepts": []}
+
+
+async def test_uses_go_along_with_the_next_change() -> None:
+    async with open_house() as house:
+        peer = await house.connect()
+        await peer.call("record", content=PROVERBS[0])
+        for _ in range(5):
+            await peer.call("query", text="golden silence")
+        await trio.testing.wait_all_tasks_blocked()
+        assert len(house.store.commits) == 1
+        await peer.call("record", content=PROVERBS[1])
+        used, _ = house.store.commits[-1].images[0].percepts
+        assert used.last_used_at == house.clock.wall
+
+
+async def test_uses_alone_are_written_after_a_while(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    async with open_house(limits=Limits(linger_s=1.0)) as house:
+        peer = await house.connect()
+        await peer.call("record", content=PROVERBS[0])
+        began = trio.current_time()
+        await peer.call("query", text="golden silence")
+        assert trio.current_time() == began
+        await trio.sleep(1.5)
+        assert len(house.store.commits) == 2
+        assert house.store.files["global"].percepts[0].last_used_at is not None
+
+
+async def test_uses_that_cannot_be_written_trouble_nobody() -> None:
+    async with open_house(limits=Limits(linger_s=0.0)) as house:
+        peer = await house.connect()
+        await peer.call("record", content=PROVERBS[0])
+        house.store.failures.append(StorageFull("no room"))
+        await peer.call("query", text="golden silence")
+        await trio.testing.wait_all_tasks_blocked(0.02)
+        assert (await peer.call("health"))["status"] == "degraded"
+        assert (await peer.call("list"))["total"] == 1
+        await peer.call("record", content=PROVERBS[1])
+        assert (await peer.call("health"))["status"] == "ok"
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (StorageFull("no room"), "degraded"),
+        (StorageFailed("bad block"), "degraded"),
+        (ReadOnly("mounted so"), "read_only"),
+    ],
+)
+async def test_a_change_that_the_disk_refuses_is_undone(error: Exception, status: str) -> None:
+    async with open_house() as house:
+        peer = await house.connect()
+        kept = await peer.call("record", content=PROVERBS[0], session="s1")
+        before = house.core.engine.image("s1"), house.core.engine.image("global")
+        house.store.failures.append(error)
+        text = await peer.refusal("record", content=PROVERBS[1], session="s1")
+        assert text == f"{error.code}: {error}"  # type: ignore[attr-defined]  # a WireError
+        after = house.core.engine.image("s1"), house.core.engine.image("global")
+        assert [image.percepts for image in after] == [image.percepts for image in before]
+        health = await peer.call("health")
+        assert health["status"] == status
+        assert str(error) in health["reasons"][0]
+        assert (await peer.call("record", content=PROVERBS[1], session="s1"))["id"] != kept["id"]
+        assert (await peer.call("health"))["status"] == "ok"
+
+
+async def test_everything_that_rests_on_a_refused_change_fails_with_it() -> None:
+    disk = HeldDisk()
+    async with open_house(disk=disk) as house:
+        a, b, c = [await house.connect() for _ in range(3)]
+        disk.let_go()
+        await a.call("record", content=PROVERBS[0])
+        disk.hold()
+        house.store.failures.append(StorageFull("no room"))
+        doomed = [(a, await a.ask("record", content=PROVERBS[1]))]
+        await trio.testing.wait_all_tasks_blocked()
+        doomed.append((b, await b.ask("record", content=PROVERBS[2])))
+        doomed.append((c, await c.ask("query", text="haste makes waste")))
+        await trio.testing.wait_all_tasks_blocked()
+        disk.let_go()
+        for peer, msgid in doomed:
+            with pytest.raises(Refused, match=r"^storage_full: "):
+                await peer.result(msgid)
+        assert [p["content"] for p in (await a.call("list"))["percepts"]] == [PROVERBS[0]]
+        assert len(house.store.commits) == 1
+
+
+async def test_requests_during_the_undoing_fail_too() -> None:
+    disk = HeldDisk()
+    async with open_house(disk=disk) as house:
+        a, b = await house.connect(), await house.connect()
+        house.store.failures.append(StorageFull("no room"))
+        first = await a.ask("record", content=PROVERBS[0])
+        await trio.testing.wait_all_tasks_blocked()
+        disk.let_go_one()
+        await trio.testing.wait_all_tasks_blocked()
+        assert not house.store.failures  # the commit has failed; now the scopes are loaded
+        second = await b.ask("record", content=PROVERBS[1])
+        await trio.testing.wait_all_tasks_blocked()
+        disk.let_go()
+        for peer, msgid in ((a, first), (b, second)):
+            with pytest.raises(Refused, match=r"^storage_full: "):
+                await peer.result(msgid)
+        assert house.core.engine.count("global") == 0
+
+
+async def test_after_a_failed_sync_nothing_is_acknowledged_any_more() -> None:
+    async with open_house() as house:
+        peer = await house.connect()
+        house.store.failures.append(Poisoned("fsync"))
+        assert (await peer.refusal("record", content=PROVERBS[0])).startswith("storage_failed: ")
+        assert (await peer.refusal("record", content=PROVERBS[1])).startswith("storage_failed: ")
+        assert (await peer.refusal("list")).startswith("storage_failed: ")
+        assert (await peer.call("health"))["status"] == "read_only"
+
+
+class Clumsy(Engine):
+    """An engine that drops what it is handed."""
+
+    def apply(self, change: object) -> None:
+        raise RuntimeError("a secret")
+
+
+async def _run_into(house: House, fault: str) -> None:
+    peer = await house.connect()
+    await peer.ask("record", content=fault)
+    await trio.sleep_forever()
+
+
+async def test_a_fault_while_applying_ends_the_process() -> None:
+    with pytest.RaisesGroup(
+        pytest.RaisesExc(Fatal, check=lambda error: error.code == EXIT_SOFTWARE),
+        flatten_subgroups=True,
+    ) as caught:
+        async with open_house(engine=Clumsy(Params())) as house:
+            await _run_into(house, PROVERBS[0])
+    (fatal,) = caught.value.exceptions
+    while isinstance(fatal, BaseExceptionGroup):
+        (fatal,) = fatal.exceptions
+    assert "RuntimeError" in str(fatal)
+    assert "secret" not in str(fatal)
+
+
+async def test_a_fault_in_the_store_ends_the_process() -> None:
+    store = MemoryStore(failures=[RuntimeError("a bug")])
+    with pytest.RaisesGroup(
+        pytest.RaisesExc(Fatal, check=lambda error: error.code == EXIT_SOFTWARE),
+        flatten_subgroups=True,
+    ):
+        async with open_house(store) as house:
+            await _run_into(house, PROVERBS[0])
+
+
+async def test_a_store_that_cannot_be_read_back_ends_the_process() -> None:
+    store = MemoryStore()
+    with pytest.RaisesGroup(
+        pytest.RaisesExc(Fatal, check=lambda error: error.code == EXIT_IO),
+        flatten_subgroups=True,
+    ):
+        async with open_house(store) as house:
+            store.failures.append(StorageFull("no room"))
+            store.damaged["global"] = OSError("gone")
+            await _run_into(house, PROVERBS[0])
+
+
+async def test_a_change_is_given_up_on_when_the_disk_hangs(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    async with open_house(disk=InlineDisk(3_600.0), limits=Limits(request_s=30.0)) as house:
+        peer = await house.connect()
+        msgid = await peer.ask("record", content=PROVERBS[0])
+        with pytest.raises(Refused, match=r"^timeout: "):
+            await peer.result(msgid)
+
+
+def test_a_use_is_kept_once_a_percept() -> None:
+    uses = Uses()
+    uses.add([Used("global", ("a", "b"), 1.0), Used("s1", ("c",), 1.0)])
+    uses.add([Used("global", ("b",), 2.0)])
+    assert uses.scopes == {"global", "s1"}
+    assert uses.take() == [
+        Used("global", ("a",), 1.0),
+        Used("global", ("b",), 2.0),
+        Used("s1", ("c",), 1.0),
+    ]
+    assert not uses
+    assert uses.take() == []

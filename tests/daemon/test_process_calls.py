@@ -1,0 +1,70 @@
+"""The methods about the daemon itself."""
+
+from __future__ import annotations
+
+from daemon.doubles import MemoryStore, open_house
+from milkd.engine import kernels
+from milkd.engine.percept import Percept, ScopeImage
+
+
+async def test_hello_tells_who_is_there_and_what_is_accepted() -> None:
+    async with open_house() as house:
+        peer = await house.connect()
+        hello = await peer.call("hello", client="a test", version="7")
+        limits = hello.pop("limits")
+        assert hello == {
+            "server": "milkd 0",
+            "version": "0",
+            "protocol": 1,
+            "run_id": "run",
+            "pid": 1,
+            "store": "/store",
+            "socket": "/socket",
+            "core": kernels.DESCRIPTION,
+        }
+        assert limits["max_message"] == 1 << 20
+        assert limits["in_flight"] == 32
+
+
+async def test_health_counts_what_can_be_found_and_what_there_is() -> None:
+    percept = Percept(
+        id="p1", content="asleep", producer="user", w=0.5, created_at=1.0, updated_at=1.0
+    )
+    store = MemoryStore({"s1": ScopeImage(name="s1", percepts=(percept,))})
+    store.warnings.append("s9.json was changed by another program")
+    async with open_house(store) as house:
+        peer = await house.connect()
+        await peer.call("record", content="awake")
+        health = await peer.call("health")
+        assert (health["indexed"], health["total"]) == (1, 2)
+        assert health["status"] == "degraded"
+        assert health["reasons"] == ["s9.json was changed by another program"]
+        await peer.call("session_open", session="s1")
+        health = await peer.call("health")
+        assert (health["indexed"], health["total"]) == (2, 2)
+
+
+async def test_stats_count_what_is_there() -> None:
+    async with open_house() as house:
+        peer, other = await house.connect(), await house.connect()
+        await other.call("record", content="in a session", session="s1")
+        await other.call("learn", content="for good")
+        house.clock.turn(32.0)
+        stats = await peer.call("stats")
+        assert (stats["global"], stats["archive"], stats["connections"]) == (1, 0, 2)
+        assert stats["sessions"] == [
+            {"session": "s1", "percepts": 1, "running_seconds": 32.0, "connections": 1}
+        ]
+        assert stats["uptime_seconds"] == 32.0
+
+
+async def test_onlookers_are_no_activity() -> None:
+    async with open_house() as house:
+        peer = await house.connect()
+        house.core.active_at = 0.0
+        for method in ("hello", "ping", "health", "stats"):
+            await peer.call(method)
+        await peer.call("subscribe", topics=["health"])
+        assert house.core.active_at == 0.0
+        await peer.call("list")
+        assert house.core.active_at > 0.0

@@ -1,0 +1,296 @@
+"""The daemon on a real socket: who gets in, and how it ends."""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+import trio
+
+from daemon.doubles import PATIENCE, Peer, Refused, eventually
+from milkd.daemon.address import Address
+from milkd.daemon.core import Core, Identity
+from milkd.daemon.fatal import EXIT_IO
+from milkd.daemon.limits import Limits
+from milkd.daemon.server import Server
+from milkd.engine.engine import Engine
+from milkd.engine.params import Params
+from milkd.rpc.protocol import Connection as Protocol
+from milkd.store.files import Files
+from milkd.store.store import FileStore
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+
+class Running:
+    """A server under test."""
+
+    def __init__(self, core: Core, server: Server, path: Path) -> None:
+        self.core = core
+        self.server = server
+        self.path = path
+        self.code: int | None = None
+        self.ended = trio.Event()
+        self.streams: list[trio.SocketStream] = []
+
+    async def connect(self) -> Peer:
+        stream = await trio.open_unix_socket(str(self.path))
+        self.streams.append(stream)
+        return Peer(stream)
+
+    async def end(self) -> int | None:
+        """The exit code, once it has ended."""
+        with trio.fail_after(PATIENCE):
+            await self.ended.wait()
+        return self.code
+
+    async def run(self) -> None:
+        self.code = await self.server.run()
+        self.ended.set()
+
+
+@asynccontextmanager
+async def serving(
+    directory: Path,
+    *,
+    limits: Limits | None = None,
+    idle_exit_s: float | None = None,
+    files: Files | None = None,
+) -> AsyncIterator[Running]:
+    """A daemon on a store and a socket in the directory; stopped at the end."""
+    path, store = directory / "s", str(directory / "store")
+    os.makedirs(os.path.join(store, ".milkd"), exist_ok=True)
+    identity = Identity(version="0", run_id="run", pid=os.getpid(), store=store, socket=str(path))
+    core = Core(
+        Engine(Params()),
+        FileStore(store, files=files),
+        identity,
+        config_path=str(directory / "config.json"),
+        limits=limits or Limits(),
+    )
+    core.load_store()
+    address = Address(str(path))
+    listening = address.take()
+    server = Server(core, listening, address=address, idle_exit_s=idle_exit_s)
+    running = Running(core, server, path)
+    try:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(running.run)
+            yield running
+            server.stop()
+            await running.end()
+    finally:
+        for stream in running.streams:
+            await trio.aclose_forcefully(stream)
+        address.unlock()
+
+
+async def test_it_serves_and_stops(short_path: Path) -> None:
+    async with serving(short_path) as running:
+        peer = await running.connect()
+        await peer.call("record", content="the user is called Ada", producer="user", session="s1")
+        running.server.stop()
+        assert await running.end() == 0
+        assert await peer.end() == []
+        assert not running.path.exists()
+    async with serving(short_path) as running:
+        (percept,) = (await (await running.connect()).call("list"))["percepts"]
+        assert percept["content"] == "the user is called Ada"
+
+
+async def test_shutdown_answers_when_all_is_saved_and_the_name_is_gone(short_path: Path) -> None:
+    async with serving(short_path) as running:
+        peer = await running.connect()
+        await peer.call("record", content="it rains today", session="s1")
+        assert await peer.call("shutdown") == {}
+        assert not running.path.exists()
+        assert (short_path / "store" / "s1.json").exists()
+        assert await running.end() == 0
+
+
+async def test_what_was_read_before_the_stop_is_answered(short_path: Path) -> None:
+    async with serving(short_path) as running:
+        peer = await running.connect()
+        requests = [Protocol.request(1, "record", {"content": "just in time"})]
+        requests += [Protocol.request(2, "shutdown", {})]
+        requests += [Protocol.request(n, "ping", {}) for n in range(3, 6)]
+        await peer.send(b"".join(requests))
+        assert (await peer.result(1))["status"] == "inserted"
+        assert await peer.result(2) == {}
+        assert await running.end() == 0
+
+
+async def test_a_client_that_sits_there_does_not_hold_up_the_end(short_path: Path) -> None:
+    async with serving(short_path) as running:
+        peers = [await running.connect() for _ in range(5)]
+        await peers[0].send(b"\x94\x00")
+        await peers[1].call("session_open", session="s1")
+        began = trio.current_time()
+        running.server.stop()
+        assert await running.end() == 0
+        assert trio.current_time() - began < 3.0
+
+
+async def test_a_second_request_to_stop_waits_for_nobody(short_path: Path) -> None:
+    async with serving(short_path, limits=Limits(drain_s=3_600.0)) as running:
+        peer = await running.connect()
+        many = 40  # lists of some 100 KiB, more than the socket holds
+        await peer.call("record", content="x" * 8_000)
+        for number in range(12):
+            await peer.call("record", content=f"{number} " + f"word{number} " * 1_000)
+        for _ in range(many):
+            await peer.ask("list")
+        await trio.sleep(0.1)
+        running.server.stop()
+        with trio.move_on_after(0.1):
+            await running.ended.wait()
+        assert not running.ended.is_set()
+        running.server.stop()
+        assert await running.end() == 0
+
+
+async def test_one_client_too_many_is_told_so(short_path: Path) -> None:
+    async with serving(short_path, limits=Limits(connections=2, refusals=1)) as running:
+        peers = [await running.connect() for _ in range(2)]
+        for peer in peers:
+            await peer.call("ping")
+        third = await running.connect()
+        (error,) = await third.end()
+        assert error[1].startswith("overloaded: ")
+        await third.stream.aclose()
+        await peers[0].stream.aclose()
+        await eventually(lambda: len(running.core.callers) == 1)
+        assert await (await running.connect()).call("ping") == {}
+        assert await peers[1].call("ping") == {}
+
+
+async def test_far_too_many_clients_are_sent_away(short_path: Path) -> None:
+    async with serving(short_path, limits=Limits(connections=2, refusals=1)) as running:
+        peer = await running.connect()
+        await peer.call("ping")
+        crowd = [await running.connect() for _ in range(60)]
+        assert await peer.call("ping") == {}
+        for other in crowd:
+            await other.stream.aclose()
+
+
+async def test_it_stops_when_nobody_wants_anything(short_path: Path) -> None:
+    async with serving(short_path, idle_exit_s=0.05) as running:
+        peer = await running.connect()
+        await peer.call("ping")
+        await trio.sleep(0.15)
+        assert not running.ended.is_set()  # somebody is connected
+        await peer.stream.aclose()
+        assert await running.end() == 0
+        assert not running.path.exists()
+
+
+async def test_it_stops_when_its_path_is_taken_away(
+    short_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with serving(short_path, limits=Limits(socket_watch_s=0.05)) as running:
+        await (await running.connect()).call("record", content="it rains today", session="s1")
+        running.path.unlink()
+        assert await running.end() == 0
+        assert "removed or replaced" in caplog.text
+        assert (short_path / "store" / "s1.json").exists()
+
+
+async def test_another_socket_at_its_path_is_left_there(short_path: Path) -> None:
+    async with serving(short_path) as running:
+        running.path.unlink()
+        with socket.socket(socket.AF_UNIX) as other:
+            other.bind(str(running.path))
+            running.server.stop()
+            await running.end()
+            assert running.path.exists()
+
+
+class NoSync(Files):
+    """A disk whose syncs begin to fail."""
+
+    broken = False
+
+    def fsync(self, fd: int) -> None:
+        if self.broken:
+            raise OSError(5, "Input/output error")
+        super().fsync(fd)
+
+
+async def test_a_disk_that_fails_at_a_sync_ends_the_daemon(short_path: Path) -> None:
+    files = NoSync()
+    async with serving(short_path, files=files) as running:
+        peer, other = await running.connect(), await running.connect()
+        await peer.call("record", content="this one is safe")
+        files.broken = True
+        with pytest.raises(Refused, match=r"^storage_failed: "):
+            await peer.call("record", content="what becomes of this?")
+        assert await running.end() == EXIT_IO
+        assert await other.end() == []
+    async with serving(short_path) as running:
+        contents = [
+            p["content"] for p in (await (await running.connect()).call("list"))["percepts"]
+        ]
+        assert "this one is safe" in contents
+
+
+class NoWriting(Files):
+    """A disk that takes nothing."""
+
+    def open(self, path: str, flags: int, mode: int = 0o600) -> int:
+        if flags & (os.O_WRONLY | os.O_RDWR):
+            raise OSError(errno.EROFS, "Read-only file system")
+        return super().open(path, flags, mode)
+
+
+async def test_a_store_that_takes_nothing_can_be_read(short_path: Path) -> None:
+    async with serving(short_path) as running:
+        await (await running.connect()).call("learn", content="deploys happen on Mondays")
+    async with serving(short_path, files=NoWriting()) as running:
+        peer = await running.connect()
+        assert (await peer.refusal("record", content="no way")).startswith("read_only: ")
+        assert (await peer.call("health"))["status"] == "read_only"
+        (hit,) = (await peer.call("query", text="deploys", session="s1"))["percepts"]
+        assert hit["content"] == "deploys happen on Mondays"
+        running.server.stop()
+        assert await running.end() == 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+async def test_another_user_is_not_served(short_path: Path) -> None:
+    ask = (
+        "import socket, sys; s = socket.socket(socket.AF_UNIX); s.settimeout(20);"
+        "s.connect(sys.argv[1]); print(s.recv(100))"
+    )
+    async with serving(short_path) as running:
+        os.chmod(short_path, 0o755)
+        os.chmod(running.path, 0o666)
+        ran = await trio.run_process(
+            ["/usr/bin/env", "python3", "-c", ask, str(running.path)],
+            user=65_534,
+            capture_stdout=True,
+        )
+        assert ran.stdout == b"b''\n"
+        assert await (await running.connect()).call("ping") == {}
+
+
+async def test_two_hundred_clients_come_and_go(short_path: Path) -> None:
+    async with serving(short_path) as running:
+
+        async def visit(number: int) -> None:
+            peer = await running.connect()
+            async with peer.stream:
+                await peer.call("record", content=f"visitor{number} left card{number}")
+
+        for start in range(0, 200, 20):
+            async with trio.open_nursery() as nursery:
+                for number in range(start, start + 20):
+                    nursery.start_soon(visit, number)
+        peer = await running.connect()
+        assert (await peer.call("list"))["total"] == 200

@@ -1,0 +1,133 @@
+"""Many clients on a disk that is slow and fails now and then, by the seed.
+
+What was acknowledged is on the disk, what was refused never happened, no answer
+shows what did not last, and memory and disk agree in the end.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, field
+from random import Random
+from typing import TYPE_CHECKING, TypeVar
+
+import pytest
+import trio
+import trio.testing
+
+from daemon.doubles import House, Peer, Refused, eventually, open_house
+from milkd.daemon.limits import Limits
+from milkd.daemon.session_calls import watch_leases
+from milkd.errors import ReadOnly, StorageFailed, StorageFull
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+T = TypeVar("T")
+CLIENTS = 4
+STEPS = 25
+SESSIONS = ("s1", "s2", None)
+UNLUCKY = 0.15  # share of commits that fail
+
+
+class MoodyDisk:
+    """A disk of unforeseeable speed."""
+
+    def __init__(self, random: Random) -> None:
+        self._random = random
+        self._lock = trio.Lock()
+
+    async def run(self, call: Callable[[], T]) -> T:
+        with trio.CancelScope(shield=True):
+            async with self._lock:
+                await trio.sleep(self._random.random() / 100)
+                result = call()
+        return result
+
+
+@dataclass
+class Ledger:
+    """What the clients were told."""
+
+    kept: set[str] = field(default_factory=set)
+    gone: set[str] = field(default_factory=set)
+    never: set[str] = field(default_factory=set)
+    seen: set[str] = field(default_factory=set)
+
+
+async def live(house: House, random: Random, name: str, ledger: Ledger) -> None:
+    """One client's doings."""
+    peer = await house.connect()
+    for step in range(STEPS):
+        if random.random() < UNLUCKY:
+            kind = random.choice((StorageFull, StorageFailed, ReadOnly))
+            house.store.failures.append(kind("out of luck"))
+        session = random.choice(SESSIONS)
+        place = {} if session is None else {"session": session}
+        with suppress(Refused):  # accounted for where it matters
+            await do(peer, random, f"{name}{step}", place, ledger)
+        await trio.sleep(random.random() / 100)
+    await peer.stream.aclose()
+
+
+async def do(peer: Peer, random: Random, name: str, place: dict[str, str], ledger: Ledger) -> None:
+    match random.randrange(8):
+        case 0 | 1 | 2:
+            content = f"{name}a {name}b {name}c"
+            try:
+                await peer.call("record", content=content, producer="user", **place)
+            except Refused:
+                ledger.never.add(content)
+            else:
+                ledger.kept.add(content)
+        case 3:
+            for content in sorted(ledger.kept - ledger.gone)[:1]:
+                ledger.gone.add(content)  # whether or not it is granted
+                await peer.call("forget", ref=content, all=True, **place)
+        case 4:
+            page = await peer.call("list", limit=500, **place)
+            ledger.seen |= {percept["content"] for percept in page["percepts"]}
+        case 5:
+            await peer.call("consolidate")
+        case 6 if place:
+            await peer.call("session_close", **place)
+        case _:
+            await peer.call("query", text=name, min_confidence=0.0, **place)
+
+
+def on_disk(house: House) -> dict[str, list[tuple[str, float]]]:
+    files = house.store.files
+    return {name: [(p.content, p.w) for p in image.percepts] for name, image in files.items()}
+
+
+def in_memory(house: House) -> dict[str, list[tuple[str, float]]]:
+    names = ("global", "archive", *house.core.engine.sessions())
+    images = {name: house.core.engine.image(name) for name in names}
+    return {name: [(p.content, p.w) for p in image.percepts] for name, image in images.items()}
+
+
+@pytest.mark.parametrize("seed", range(40))
+async def test_memory_disk_and_what_was_said_agree(
+    seed: int, autojump_clock: trio.testing.MockClock
+) -> None:
+    random = Random(seed)
+    ledger = Ledger()
+    limits = Limits(linger_s=0.02, lease_s=0.2, lease_check_s=0.05)
+    async with open_house(disk=MoodyDisk(random), limits=limits) as house:
+        house.start_task(watch_leases, house.core)
+        async with trio.open_nursery() as nursery:
+            for number in range(CLIENTS):
+                nursery.start_soon(live, house, random, f"c{number}x", ledger)
+        house.store.failures.clear()
+        await eventually(lambda: not house.core.engine.sessions())
+        await trio.sleep(1.0)
+        stored = on_disk(house)
+        for name, percepts in in_memory(house).items():
+            assert stored.get(name, []) == percepts
+        contents = {content for percepts in stored.values() for content, _ in percepts}
+        assert ledger.kept - ledger.gone <= contents
+        assert not ledger.never & contents
+        assert not ledger.never & ledger.seen
+        assert len(ledger.kept) > 5
+        assert ledger.never

@@ -1,0 +1,256 @@
+"""Snapshot, export and import."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from daemon.doubles import House, MemoryStore, Peer, open_house
+from milkd.daemon.limits import Limits
+from milkd.engine.percept import Edge, Engram, Percept, ScopeImage
+from milkd.errors import StoreDamaged
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+TIMES: dict[str, Any] = {"created_at": 1.0, "updated_at": 2.0}
+
+
+def percept(number: int, content: str, **more: Any) -> Percept:
+    id_ = f"{number:08x}-aaaa-4000-8000-000000000000"
+    return Percept(id=id_, content=content, producer="primary", w=0.5, **(TIMES | more))
+
+
+def well_filled() -> MemoryStore:
+    ids = [f"{n:08x}-aaaa-4000-8000-000000000000" for n in range(1, 5)]
+    return MemoryStore(
+        {
+            "global": ScopeImage(
+                name="global",
+                percepts=(percept(1, "one", extra={"mood": ["fine", 1]}), percept(2, "two")),
+                engrams=(
+                    Engram(
+                        id="e1",
+                        subject_label="numbers",
+                        composite_w=0.5,
+                        percept_ids=(ids[0],),
+                        **TIMES,
+                    ),
+                ),
+                edges=(Edge(ids[0], ids[1], "extends"),),
+                running_seconds=8.0,
+            ),
+            "archive": ScopeImage(
+                name="archive",
+                percepts=(percept(3, "three", archived_at=3.0, archived_reason="stale"),),
+            ),
+            "s1": ScopeImage(name="s1", percepts=(percept(4, "four"),)),
+        }
+    )
+
+
+async def exported(peer: Peer, limit: int = 100) -> list[dict[str, Any]]:
+    records: list[dict[str, Any]] = []
+    page = await peer.call("export", limit=limit)
+    while True:
+        assert len(page["records"]) <= limit
+        records += page["records"]
+        if "next" not in page:
+            return records
+        page = await peer.call("export", limit=limit, cursor=page["next"])
+
+
+async def imported(peer: Peer, records: Iterable[object], **more: object) -> Any:
+    return await peer.call("import", records=list(records), final=True, **more)
+
+
+def without_meta(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [record for record in records if record["kind"] != "meta"]
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 100])
+async def test_an_export_holds_everything_whatever_the_size_of_its_pages(limit: int) -> None:
+    async with open_house(well_filled()) as house:
+        records = await exported(await house.connect(), limit)
+        kinds = [(record["scope"], record["kind"]) for record in records]
+        assert kinds == [
+            ("global", "meta"),
+            ("global", "percept"),
+            ("global", "percept"),
+            ("global", "engram"),
+            ("global", "edge"),
+            ("archive", "meta"),
+            ("archive", "percept"),
+            ("s1", "meta"),
+            ("s1", "percept"),
+        ]
+        assert records[0]["running_seconds"] == 8.0
+        assert records[1]["mood"] == ["fine", 1]
+        assert not house.core.engine.is_loaded("s1")
+
+
+async def test_an_export_is_of_the_moment_at_which_it_began() -> None:
+    async with open_house(well_filled()) as house:
+        peer, other = await house.connect(), await house.connect()
+        page = await peer.call("export", limit=1)
+        await other.call("forget", ref="one")
+        await other.call("record", content="a latecomer")
+        contents = []
+        while "next" in page:
+            page = await peer.call("export", limit=1, cursor=page["next"])
+            contents += [record.get("content") for record in page["records"]]
+        assert [content for content in contents if content] == ["one", "two", "three", "four"]
+
+
+async def test_long_facts_make_short_pages() -> None:
+    percepts = tuple(percept(n, f"{n} " + "x" * 4_000) for n in range(9))
+    store = MemoryStore({"global": ScopeImage(name="global", percepts=percepts)})
+    async with open_house(store, limits=Limits(page_bytes=20_000)) as house:
+        peer = await house.connect()
+        assert len((await peer.call("export"))["records"]) == 3
+        assert len(without_meta(await exported(peer))) == 9
+
+
+async def test_only_cursors_of_the_same_export_are_taken() -> None:
+    async with open_house(well_filled()) as house:
+        peer, other = await house.connect(), await house.connect()
+        cursor = (await peer.call("export", limit=1))["next"]
+        assert (await other.refusal("export", cursor=cursor)).startswith("invalid_params: cursor")
+        await peer.call("export", limit=1)
+        for bad in (cursor, "e2.0", "e2.9.0", "e2.-1.0", "nonsense", "e2.0." + "9" * 50):
+            assert (await peer.refusal("export", cursor=bad)).startswith("invalid_params: cursor")
+
+
+async def test_a_damaged_session_is_named_in_the_export() -> None:
+    store = well_filled()
+    store.damaged["s0"] = StoreDamaged("s0.json: not JSON")
+    async with open_house(store) as house:
+        records = await exported(await house.connect(), 2)
+        (damaged,) = [record for record in records if record["kind"] == "damaged"]
+        assert damaged == {"scope": "s0", "kind": "damaged", "reason": "s0.json: not JSON"}
+        assert [r["content"] for r in records if r["kind"] == "percept"][-1] == "four"
+
+
+async def test_an_export_comes_back_whole_by_an_import() -> None:
+    async with open_house(well_filled()) as house:
+        records = await exported(await house.connect())
+    async with open_house() as house:
+        peer = await house.connect()
+        assert await imported(peer, records) == {"accepted": 4, "refused": []}
+        assert without_meta(await exported(peer)) == without_meta(records)
+        assert not house.core.engine.is_loaded("s1")
+        assert [p.content for p in house.store.files["s1"].percepts] == ["four"]
+
+
+async def test_an_import_may_come_in_parts() -> None:
+    async with open_house(well_filled()) as house:
+        records = await exported(await house.connect())
+    async with open_house() as house:
+        peer = await house.connect()
+        parts = [
+            await peer.call("import", records=[record], final=False) for record in records[:-1]
+        ]
+        assert parts[-1]["accepted"] == 3
+        assert (await peer.call("list"))["total"] == 0
+        assert (await imported(peer, records[-1:]))["accepted"] == 4
+        assert (await peer.call("list"))["total"] == 2
+
+
+def as_record(**more: object) -> dict[str, object]:
+    return {
+        "scope": "global",
+        "kind": "percept",
+        "id": "11111111-aaaa-4000-8000-000000000000",
+        "content": "comes from elsewhere",
+        "producer": "user",
+        "w": 0.5,
+        "created_at": "2026-01-01T00:00:00Z",
+        "updated_at": "2026-01-01T00:00:00Z",
+    } | more
+
+
+@pytest.mark.parametrize(
+    ("wrong", "reason"),
+    [
+        ({"w": 4}, "w: "),
+        ({"created_at": 1_700_000_000}, "created_at: "),
+        ({"importance": 4}, "importance: "),
+        ({"content": ""}, "content: "),
+        ({"content": "   "}, "content: "),
+        ({"id": 7}, "id: "),
+        ({"scope": "../../etc"}, "scope: "),
+        ({"scope": 3}, "scope: "),
+        ({"scope": "session"}, "scope: "),
+        ({"kind": "wish"}, "kind: "),
+        ({"kind": ["percept"]}, "kind: "),
+        ({"kind": "edge"}, "from: "),
+    ],
+)
+async def test_a_wrong_record_is_refused_by_its_index(
+    wrong: dict[str, object], reason: str
+) -> None:
+    async with open_house() as house:
+        peer = await house.connect()
+        other = as_record(id="22222222-aaaa-4000-8000-000000000000", content="all right")
+        answer = await imported(peer, [other, as_record(**wrong)])
+        assert answer["accepted"] == 1
+        assert answer["refused"][0]["index"] == 1
+        assert answer["refused"][0]["reason"].startswith(reason)
+
+
+async def test_an_id_that_is_known_is_refused() -> None:
+    async with open_house() as house:
+        peer = await house.connect()
+        twice = [as_record(), as_record(content="the same id again")]
+        first = await imported(peer, twice)
+        assert (first["accepted"], [r["index"] for r in first["refused"]]) == (1, [1])
+        second = await imported(peer, [as_record(scope="s1")])
+        assert (second["accepted"], second["refused"][0]["index"]) == (0, 0)
+
+
+async def test_a_dry_run_changes_nothing() -> None:
+    async with open_house() as house:
+        peer = await house.connect()
+        answer = await imported(peer, [as_record(), as_record(w=2)], dry_run=True)
+        assert (answer["accepted"], len(answer["refused"])) == (1, 1)
+        assert (await peer.call("list"))["total"] == 0
+        assert not house.store.commits
+        assert (await imported(peer, [as_record()]))["accepted"] == 1
+
+
+async def test_percepts_as_they_are_shown_can_be_imported() -> None:
+    async with open_house() as house:
+        peer = await house.connect()
+        await peer.call("record", content="as it is shown", session="s1")
+        (shown,) = (await peer.call("list", session="s1"))["percepts"]
+    async with open_house() as house:
+        peer = await house.connect()
+        assert (await imported(peer, [shown]))["accepted"] == 1
+        (again,) = (await peer.call("list", session="s1"))["percepts"]
+        assert again == shown
+
+
+async def test_an_import_without_end_is_cut_off() -> None:
+    async with open_house(limits=Limits(import_records=2)) as house:
+        peer = await house.connect()
+        await peer.call("import", records=[as_record()])
+        many = [as_record(id=str(n)) for n in range(2)]
+        assert (await peer.refusal("import", records=many)).startswith("too_large: records: ")
+        assert (await imported(peer, [as_record()]))["accepted"] == 1
+
+
+async def facts(house: House) -> list[str]:
+    return [p.content for p in house.store.files["global"].percepts]
+
+
+async def test_a_snapshot_writes_everything_that_is_loaded() -> None:
+    async with open_house(well_filled()) as house:
+        peer = await house.connect()
+        await peer.call("session_open", session="s1")
+        await peer.call("session_open", session="s2")
+        answer = await peer.call("snapshot")
+        assert answer == {"files": ["global.json", "archive.json", "s1.json"]}
+        (commit,) = house.store.commits
+        assert [image.name for image in commit.images] == ["global", "archive", "s1"]
+        assert await facts(house) == ["one", "two"]
