@@ -50,10 +50,13 @@ def main() -> None:
     questions = [question for question in questions if question["category"] != "adversarial"]
     home = Path(tempfile.mkdtemp(prefix="m-"))
     # No config and no daemon of the user's takes part.
-    os.environ |= {"HOME": str(home), "MILKD_SOCKET": str(home / "sock")}
-    os.environ.pop("MILK_MEMORY_DIR", None)
+    os.environ |= {
+        "HOME": str(home),
+        "MILK_MEMORY_DIR": str(home / "memory"),
+        "MILKD_SOCKET": str(home / "sock"),
+    }
     try:
-        with milkd.connect(store=str(home / "memory")) as memory:
+        with milkd.connect() as memory:
             print(f"milkd {milkd.__version__}, {memory.hello()['core']}")
             percept_of, loading = load(memory, facts)
             answers = [ask(memory, question, percept_of) for question in questions]

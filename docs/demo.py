@@ -57,42 +57,45 @@ def main() -> None:
     home = Path(tempfile.mkdtemp(prefix="milkd-"))
     store = home / "memory"
     # No config and no daemon of the user's takes part.
-    os.environ |= {"HOME": str(home), "MILKD_SOCKET": str(home / "sock")}
+    os.environ |= {
+        "HOME": str(home),
+        "MILK_MEMORY_DIR": str(store),
+        "MILKD_SOCKET": str(home / "sock"),
+    }
     store.mkdir(mode=0o700)
     (store / "global.json").write_text(json.dumps(MILKS_STORE, indent=2))
     try:
-        first_run(str(store))
-        second_run(str(store))
+        first_run()
+        second_run()
         what_is_left(store)
     finally:
         shutil.rmtree(home)
 
 
-def first_run(store: str) -> None:
+def first_run() -> None:
     title("Run 1: a daemon starts on a store that milk wrote")
-    with milkd.connect(store=store) as memory:
+    with milkd.connect() as memory:
         stats = memory.stats()
         say(f"{memory.hello()['server']} ({stats['core']}) holds {stats['global']} global facts")
 
     title("Two sessions state facts at the same moment")
     together(
-        store,
         {
             "api": [CLUSTER, "The API is versioned by date"],
             "web": ["Buttons are blue", "The user writes tests before the code"],
         },
     )
     title("Session api says the first one again, and again, and again")
-    with milkd.connect(store=store, session="api") as memory:
+    with milkd.connect(session="api") as memory:
         for _ in range(3):
             state(memory, "deploys go through the WEST cluster")
         passed(memory, "Said often, but in one run only: it stays in the session.")
         memory.shutdown()
 
 
-def second_run(store: str) -> None:
+def second_run() -> None:
     title("Run 2: the daemon was stopped and starts anew")
-    with milkd.connect(store=store, session="api") as memory:
+    with milkd.connect(session="api") as memory:
         state(memory, CLUSTER)
         passed(memory, "Corroborated in a second run: it is global now.")
 
@@ -129,12 +132,12 @@ def what_is_left(store: Path) -> None:
             say(f"{percept['w']:<5.3g} {mark:<11} {percept['content']}", "    ")
 
 
-def together(store: str, facts: dict[str, list[str]]) -> None:
+def together(facts: dict[str, list[str]]) -> None:
     """One client a session, all at once; told in order afterwards."""
     told: dict[str, list[Callable[[], None]]] = {session: [] for session in facts}
 
     def sit(session: str) -> None:
-        with milkd.connect(store=store, session=session) as memory:
+        with milkd.connect(session=session) as memory:
             for fact in facts[session]:
                 outcome = memory.record(fact)
                 told[session].append(partial(tell, session, fact, outcome))

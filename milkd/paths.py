@@ -66,13 +66,16 @@ def socket_path(store: str, explicit: str | None = None) -> str:
     """Where the daemon of a store listens.
 
     The first that is given: `explicit`, `$MILKD_SOCKET`, the store's endpoint file if it was
-    written on this machine since it started, the computed path.
+    written on this machine since it started, the computed path.  The variable speaks of the
+    usual store only: who names another one must not be led to the wrong daemon.
 
     Args:
         store: As `store_directory` returned it.
         explicit: What the command line names.
     """
-    chosen = explicit or os.environ.get("MILKD_SOCKET")
+    chosen = explicit
+    if not chosen and (usual := os.environ.get("MILKD_SOCKET")) and store == store_directory():
+        chosen = usual
     if chosen:
         return os.path.abspath(os.path.expanduser(chosen))
     return _recorded_socket(store) or computed_socket(store)

@@ -130,9 +130,21 @@ def test_what_is_said_beats_the_variable_which_beats_all_else(
     runtime: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MILKD_SOCKET", "~/by-variable.sock")
+    usual = paths.store_directory()
 
-    assert paths.socket_path("/srv/memory") == str(home / "by-variable.sock")
-    assert paths.socket_path("/srv/memory", "/by/hand.sock") == "/by/hand.sock"
+    assert paths.socket_path(usual) == str(home / "by-variable.sock")
+    assert paths.socket_path(usual, "/by/hand.sock") == "/by/hand.sock"
+
+
+def test_the_variable_leads_nobody_from_another_store_to_the_usual_one(
+    runtime: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MILKD_SOCKET", "/by/variable.sock")
+    other = paths.store_directory("/srv/memory")
+
+    assert paths.socket_path(other) == paths.computed_socket(other)
+    monkeypatch.setenv("MILK_MEMORY_DIR", "/srv/memory")
+    assert paths.socket_path(other) == "/by/variable.sock"
 
 
 def told(store: Path, **values: object) -> str:
