@@ -118,6 +118,7 @@ async def _serve(
                 server.stop()
             code = await server.run(lambda: _announce(options, address.path))
             nursery.cancel_scope.cancel(reason="the daemon has stopped")
+    core.store.close()
     return code
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import resource
 import socket
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ from milkd.daemon.core import Core, Identity
 from milkd.daemon.fatal import EXIT_IO
 from milkd.daemon.limits import Limits
 from milkd.daemon.server import Server
+from milkd.engine.commands import Command, Consolidate, Now
 from milkd.engine.engine import Engine
 from milkd.engine.params import Params
 from milkd.rpc.protocol import Connection as Protocol
@@ -26,6 +28,8 @@ from milkd.store.store import FileStore
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
+
+    from milkd.engine.results import Decision
 
 
 class Running:
@@ -62,13 +66,14 @@ async def serving(
     limits: Limits | None = None,
     idle_exit_s: float | None = None,
     files: Files | None = None,
+    engine: Engine | None = None,
 ) -> AsyncIterator[Running]:
     """A daemon on a store and a socket in the directory; stopped at the end."""
     path, store = directory / "s", str(directory / "store")
     os.makedirs(os.path.join(store, ".milkd"), exist_ok=True)
     identity = Identity(version="0", run_id="run", pid=os.getpid(), store=store, socket=str(path))
     core = Core(
-        Engine(Params()),
+        engine or Engine(Params()),
         FileStore(store, files=files),
         identity,
         config_path=str(directory / "config.json"),
@@ -278,6 +283,54 @@ async def test_another_user_is_not_served(short_path: Path) -> None:
         )
         assert ran.stdout == b"b''\n"
         assert await (await running.connect()).call("ping") == {}
+
+
+def use_up(taken: list[int]) -> None:
+    """Take descriptors until there are none."""
+    while True:
+        taken.append(os.dup(0))
+
+
+async def test_a_lack_of_descriptors_is_outlasted(
+    short_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with serving(short_path) as running:
+        good = await running.connect()
+        await good.call("ping")
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        late = trio.socket.socket(socket.AF_UNIX)
+        taken: list[int] = []
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (late.fileno() + 16, hard))
+            with pytest.raises(OSError, match="Too many open files"):
+                use_up(taken)
+            await late.connect(str(running.path))
+            await eventually(lambda: "cannot accept connections" in caplog.text)
+            assert await good.call("ping") == {}
+        finally:
+            for fd in taken:
+                os.close(fd)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        running.streams.append(trio.SocketStream(late))
+        assert await Peer(running.streams[-1]).call("ping") == {}
+        assert caplog.text.count("cannot accept connections") == 1
+
+
+class NoPass(Engine):
+    """An engine whose passes fail."""
+
+    def decide(self, command: Command, now: Now) -> Decision:
+        if isinstance(command, Consolidate):
+            raise RuntimeError("a fault")
+        return super().decide(command, now)
+
+
+async def test_a_fault_in_the_last_pass_does_not_keep_it_from_ending(short_path: Path) -> None:
+    async with serving(short_path, engine=NoPass(Params())) as running:
+        await (await running.connect()).call("record", content="it rains today", session="s1")
+        running.server.stop()
+        assert await running.end() == 0
+    assert (short_path / "store" / "s1.json").exists()
 
 
 async def test_two_hundred_clients_come_and_go(short_path: Path) -> None:

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import pytest
+import trio
 import trio.testing
 
-from daemon.doubles import HeldDisk, Peer, open_house
+from daemon.doubles import HeldDisk, Peer, Refused, open_house
+from milkd.daemon.batches import at_once
+from milkd.daemon.limits import Limits
+from milkd.daemon.replays import Replays, operation
 from milkd.daemon.requests import COMMANDS
 from milkd.daemon.service import METHODS
-from milkd.engine.commands import Command, Now, Record
+from milkd.engine.commands import Command, Now, Query, Record
 from milkd.engine.engine import Engine
 from milkd.engine.params import Params
 from milkd.errors import StorageFull
 from milkd.rpc import schema
 
 if TYPE_CHECKING:
-    import pytest
-
     from milkd.engine.results import Decision
 
 
@@ -40,6 +44,59 @@ async def test_a_fault_in_the_engine_costs_one_request(caplog: pytest.LogCapture
         assert (await peer.call("record", content="more of it elsewhere"))["status"] == "inserted"
         assert "RuntimeError" in caplog.text
         assert "step here" not in caplog.text
+
+
+class Misread(Engine):
+    """An engine whose answers to queries nobody can make anything of."""
+
+    def decide(self, command: Command, now: Now) -> Decision:
+        decision = super().decide(command, now)
+        return replace(decision, result=7) if isinstance(command, Query) else decision  # type: ignore[arg-type]  # on purpose
+
+
+async def test_a_fault_in_making_an_answer_costs_one_request() -> None:
+    async with open_house(engine=Misread(Params())) as house:
+        peer = await house.connect()
+        assert (await peer.refusal("query", text="anything")).startswith("internal: ")
+        assert await peer.call("ping") == {}
+
+
+async def test_nothing_is_begun_while_the_daemon_stops() -> None:
+    disk = HeldDisk()
+    async with open_house(disk=disk) as house:
+        peer, late = await house.connect(), await house.connect()
+        loading = await late.ask("record", content="too late", session="s1")
+        await trio.testing.wait_all_tasks_blocked()
+        house.service.stopping = True
+        disk.let_go()
+        assert (await peer.refusal("record", content="too late")).startswith("shutting_down: ")
+        with pytest.raises(Refused, match=r"^shutting_down: "):
+            await late.result(loading)
+        assert not house.store.commits
+
+
+async def test_a_session_that_will_not_load_is_waited_for_in_vain(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    disk = HeldDisk()
+    async with open_house(disk=disk, limits=Limits(request_s=30.0)) as house:
+        first, second = await house.connect(), await house.connect()
+        await first.ask("list", session="s1")
+        await trio.testing.wait_all_tasks_blocked()
+        assert (await second.refusal("list", session="s2")).startswith("timeout: session s2 ")
+        assert trio.current_time() >= 30.0
+        assert await second.call("ping") == {}
+        disk.let_go()
+
+
+def test_the_oldest_operations_are_forgotten() -> None:
+    replays = Replays(2)
+    done = [operation(f"op{n}", "record", {"content": str(n)}) for n in range(3)]
+    for each in done:
+        replays.remember(each, at_once({}))
+    assert replays.find(done[0]) is None
+    assert replays.find(done[1]) is not None
+    assert replays.find(None) is None
 
 
 def test_every_method_of_the_table_is_served() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 import trio
 import trio.testing
@@ -17,8 +19,14 @@ from daemon.doubles import (
 )
 from milkd.daemon.limits import Limits
 from milkd.daemon.session_calls import watch_leases
+from milkd.engine.commands import Command, Consolidate, Now
+from milkd.engine.engine import Engine
+from milkd.engine.params import Params
 from milkd.engine.percept import Percept, ScopeImage
 from milkd.errors import StorageFailed, StorageFull, StoreDamaged
+
+if TYPE_CHECKING:
+    from milkd.engine.results import Decision
 
 
 def percept(number: int, content: str, **more: object) -> Percept:
@@ -270,6 +278,47 @@ async def test_a_lease_that_cannot_be_ended_is_tried_again(
         assert house.core.sessions.names() == ()
 
 
+async def test_a_lease_whose_pass_fails_is_no_end_of_the_daemon(
+    autojump_clock: trio.testing.MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    class NoPass(Engine):
+        def decide(self, command: Command, now: Now) -> Decision:
+            if isinstance(command, Consolidate):
+                raise RuntimeError("a secret")
+            return super().decide(command, now)
+
+    async with open_house(engine=NoPass(Params()), limits=Limits(lease_s=900.0)) as house:
+        house.start_task(watch_leases, house.core)
+        peer = await house.connect()
+        await peer.call("record", content="first of all", session="s1")
+        await leave(house, peer)
+        await trio.sleep(1_000)
+        assert house.core.sessions.names() == ("s1",)
+        assert "session s1 could not be closed" in caplog.text
+        assert "secret" not in caplog.text
+
+
+async def test_who_leaves_while_a_closing_fails_holds_nothing(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    disk = HeldDisk()
+    disk.let_go()
+    async with open_house(disk=disk, limits=Limits(lease_s=900.0, request_s=5.0)) as house:
+        house.start_task(watch_leases, house.core)
+        peer = await house.connect()
+        await peer.call("record", content="first of all", session="s1")
+        disk.hold()
+        house.store.failures.append(StorageFull("no room"))
+        await peer.ask("session_close", session="s1")
+        await trio.sleep(1)
+        await leave(house, peer)
+        disk.let_go()
+        await trio.sleep(1)
+        assert house.core.sessions.names() == ("s1",)
+        await trio.sleep(1_000)
+        assert house.core.sessions.names() == ()
+
+
 # Closed sessions that are needed for a moment
 
 
@@ -297,19 +346,23 @@ async def test_a_pass_over_all_leaves_closed_sessions_alone() -> None:
     promotable = percept(2, "the user is called Ada", producer="user", w=0.9)
     store = stored(ScopeImage(name="s1", percepts=(percept(1, secret), promotable)))
     async with open_house(store, disk=disk) as house:
-        a, b = await house.connect(), await house.connect()
+        a, b, c = [await house.connect() for _ in range(3)]
         disk.let_go()
         await a.call("record", content=secret, session="s2")
         disk.hold()
         forgetting = await a.ask("forget", ref=secret, session="s2", all=True)
         await trio.testing.wait_all_tasks_blocked()
-        passing = await b.ask("consolidate")
+        disk.let_go_one()
+        await trio.testing.wait_all_tasks_blocked()
+        assert house.core.engine.sessions() == ("s2", "s1")  # until it is on disk
+        passing = [(peer, await peer.ask("consolidate")) for peer in (b, c)]
         await trio.testing.wait_all_tasks_blocked()
         disk.let_go()
         await a.result(forgetting)
-        report = await b.result(passing)
-        assert report["promoted"] == 0
-        assert list(report["sessions"]) == ["s2"]
+        for peer, msgid in passing:
+            report = await peer.result(msgid)
+            assert report["promoted"] == 0
+            assert list(report["sessions"]) == ["s2"]
 
 
 async def test_sessions_are_listed_in_pages() -> None:

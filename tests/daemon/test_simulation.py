@@ -6,6 +6,7 @@ shows what did not last, and memory and disk agree in the end.
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from dataclasses import dataclass, field
 from random import Random
@@ -15,13 +16,15 @@ import pytest
 import trio
 import trio.testing
 
-from daemon.doubles import House, Peer, Refused, eventually, open_house
+from daemon.doubles import House, MemoryStore, Peer, Refused, eventually, open_house
 from milkd.daemon.limits import Limits
 from milkd.daemon.session_calls import watch_leases
 from milkd.errors import ReadOnly, StorageFailed, StorageFull
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from milkd.store.store import Commit
 
 
 T = TypeVar("T")
@@ -46,6 +49,18 @@ class MoodyDisk:
         return result
 
 
+class MoodyStore(MemoryStore):
+    """A store some of whose commits fail."""
+
+    random: Random
+    unlucky = 0.0
+
+    def commit(self, commit: Commit) -> None:
+        if self.random.random() < self.unlucky:
+            raise self.random.choice((StorageFull, StorageFailed, ReadOnly))("out of luck")
+        super().commit(commit)
+
+
 @dataclass
 class Ledger:
     """What the clients were told."""
@@ -60,9 +75,6 @@ async def live(house: House, random: Random, name: str, ledger: Ledger) -> None:
     """One client's doings."""
     peer = await house.connect()
     for step in range(STEPS):
-        if random.random() < UNLUCKY:
-            kind = random.choice((StorageFull, StorageFailed, ReadOnly))
-            house.store.failures.append(kind("out of luck"))
         session = random.choice(SESSIONS)
         place = {} if session is None else {"session": session}
         with suppress(Refused):  # accounted for where it matters
@@ -107,19 +119,27 @@ def in_memory(house: House) -> dict[str, list[tuple[str, float]]]:
     return {name: [(p.content, p.w) for p in image.percepts] for name, image in images.items()}
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.fixture
+def one_schedule(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    """Let Trio choose by the seed which task goes first, so that a failure can be repeated."""
+    monkeypatch.setattr(trio._core._run, "_ALLOW_DETERMINISTIC_SCHEDULING", True)
+    monkeypatch.setattr(trio._core._run, "_r", Random(seed))
+
+
+@pytest.mark.parametrize("seed", range(1_000 if os.environ.get("MILKD_TORTURE") == "1" else 60))
+@pytest.mark.usefixtures("one_schedule")
 async def test_memory_disk_and_what_was_said_agree(
     seed: int, autojump_clock: trio.testing.MockClock
 ) -> None:
-    random = Random(seed)
-    ledger = Ledger()
+    random, store, ledger = Random(seed), MoodyStore(), Ledger()
+    store.random, store.unlucky = random, UNLUCKY
     limits = Limits(linger_s=0.02, lease_s=0.2, lease_check_s=0.05)
-    async with open_house(disk=MoodyDisk(random), limits=limits) as house:
+    async with open_house(store, disk=MoodyDisk(random), limits=limits) as house:
         house.start_task(watch_leases, house.core)
         async with trio.open_nursery() as nursery:
             for number in range(CLIENTS):
                 nursery.start_soon(live, house, random, f"c{number}x", ledger)
-        house.store.failures.clear()
+        store.unlucky = 0.0
         await eventually(lambda: not house.core.engine.sessions())
         await trio.sleep(1.0)
         stored = on_disk(house)
@@ -129,5 +149,4 @@ async def test_memory_disk_and_what_was_said_agree(
         assert ledger.kept - ledger.gone <= contents
         assert not ledger.never & contents
         assert not ledger.never & ledger.seen
-        assert len(ledger.kept) > 5
-        assert ledger.never
+        assert ledger.kept
