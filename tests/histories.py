@@ -109,10 +109,10 @@ OLD_STORE = (
         name="s3",
         percepts=(
             percept(5, TEXTS[0], 0.9, producer="user"),
-            percept(6, TEXTS[1], 0.8, evidence=2),
+            percept(6, TEXTS[1], 0.8, evidence=2, idle_seconds=DAY),
             percept(7, TEXTS[22], 1.0, core=True),
             percept(8, TEXTS[17], 0.3, updated_at=EPOCH + 0.5 * DAY),
-            percept(11, TEXTS[28], 0.45, idle_seconds=DAY),
+            percept(11, TEXTS[28], 0.45),
         ),
         edges=(
             Edge(id_of(2), id_of(8), "derives"),
@@ -127,6 +127,7 @@ OLD_STORE = (
 
 def shelved(image: ScopeImage) -> Scope:
     """The textbook's copy of an image."""
+    labels = {engram.id: engram.subject_label.casefold() for engram in image.engrams}
     facts = [
         Fact(
             id=p.id,
@@ -136,9 +137,12 @@ def shelved(image: ScopeImage) -> Scope:
             created_at=p.created_at,
             updated_at=p.updated_at,
             consumer=p.consumer,
+            roles=dict(p.roles),
+            label=labels.get(p.engram_id or ""),
             core=p.core,
             evidence=p.evidence,
             idle=p.idle_seconds,
+            used_at=p.last_used_at,
             archived_at=p.archived_at,
             reason=p.archived_reason,
         )

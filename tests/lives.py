@@ -96,7 +96,7 @@ class BookLife:
 
     def do(self, command: Command) -> Any:
         book, now = self.book, self.clock.now()
-        book.rounded = book.doubtful = False
+        book.be_sure()
         match command:
             case ask.Record():
                 return book.record(command, now)
@@ -265,9 +265,12 @@ def plain(result: results.Result) -> Any:
         case results.Dropped():
             return result.percepts
         case results.Recalled():
-            return [(hit.view.percept.id, hit.hits) for hit in result.hits]
+            found = [(hit.view.percept.id, hit.hits) for hit in result.hits]
+            assert explained(result.candidates) in (None, [one for one, _ in found])
+            return found
         case results.Injection():
             assert result.bytes == len(result.text.encode())
+            assert explained(result.candidates) in (None, list(result.ids))
             return list(result.ids), result.text
         case results.Page():
             return [view.percept.id for view in result.views], result.total
@@ -280,6 +283,11 @@ def plain(result: results.Result) -> Any:
         case tuple():
             return [view.percept.id for view in result]
     return result
+
+
+def explained(candidates: tuple[results.Candidate, ...] | None) -> list[str] | None:
+    """The ids that the reasons say are in the answer."""
+    return None if candidates is None else [c.id for c in candidates if c.included]
 
 
 def plain_outcome(o: results.Outcome) -> dict[str, Any]:

@@ -231,7 +231,7 @@ class Textbook(Shelf):
     def prune(self, name: str) -> int:
         least = self.params.prune_threshold
         mortal = [fact for fact in self.scopes[name].facts if not fact.core]
-        weak = [fact for fact in mortal if not self.reaches(fact.w, least) or fact.w == least]
+        weak = [fact for fact in mortal if not self.reaches(fact, least) or fact.w == least]
         for fact in weak:
             self.delete(name, fact)
         return len(weak)
@@ -248,8 +248,8 @@ class Textbook(Shelf):
         """ADR-90, "Promotion"."""
         promoted = deferred = 0
         for fact in list(self.scopes[name].facts):
-            strong = self.reaches(fact.w, self.params.promote_threshold)
-            durable = self.reaches(fact.w, self.params.promote_corroborated_threshold)
+            strong = self.reaches(fact, self.params.promote_threshold)
+            durable = self.reaches(fact, self.params.promote_corroborated_threshold)
             stated = fact.core or (fact.producer == "user" and strong)
             qualifies = stated or (fact.evidence >= 2 and durable)
             if qualifies and not self.contradicted(fact.id):

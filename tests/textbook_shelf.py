@@ -79,7 +79,7 @@ class Shelf:
         self.closed: dict[str, Scope] = {}
         self.awarded: set[str] = set()
         self.doubtful = False
-        self.rounded = False
+        self.rounded: set[Fact] = set()  # facts whose weight a power of two went into
 
     # Sessions and runs
 
@@ -163,7 +163,7 @@ class Shelf:
             floor, days = self.params.prune_threshold, self.params.global_half_life_days
         if fact.core or elapsed == 0.0 or fact.w <= floor:
             return fact.w
-        self.rounded = True
+        self.rounded.add(fact)
         return float(floor + (fact.w - floor) * 2.0 ** (-elapsed / (days * DAY)))
 
     def score(self, fact: Fact, wall: float) -> float:
@@ -182,6 +182,11 @@ class Shelf:
             self.doubtful |= 0 < gap < 1e-12 * keys[one]
         return order
 
-    def reaches(self, w: float, threshold: float) -> bool:
-        self.doubtful |= self.rounded and abs(w - threshold) < CLOSE
-        return w >= threshold
+    def reaches(self, fact: Fact, threshold: float) -> bool:
+        self.doubtful |= fact in self.rounded and abs(fact.w - threshold) < CLOSE
+        return fact.w >= threshold
+
+    def be_sure(self) -> None:
+        """Take all weights for exact from here on."""
+        self.doubtful = False
+        self.rounded.clear()

@@ -114,19 +114,18 @@ class AgainstTextbook(RuleBasedStateMachine):
                 fact.w = row.w
 
     def adopt(self) -> None:
-        """The textbook takes over what the engine holds."""
-        book = self.book.book
-        known = {fact.id: fact for scope in book.scopes.values() for fact in scope.facts}
-        for scope in book.scopes:
-            image = self.engine.engine.image(scope)
-            labels = {e.id: e.subject_label.casefold() for e in image.engrams}
-            book.scopes[scope].facts[:] = [known[p.id] for p in image.percepts]
-            book.scopes[scope].edges = self.engine.edges(scope)
-            for p in image.percepts:
-                fact = known[p.id]
-                fact.w, fact.evidence, fact.idle = p.w, p.evidence, p.idle_seconds
-                fact.used_at, fact.label = p.last_used_at, labels.get(p.engram_id or "")
-                fact.archived_at, fact.reason = p.archived_at, p.archived_reason
+        """The textbook takes over what the engine holds, and both go on in a new run."""
+        open_ones = self.book.sessions()
+        for scope in self.book.book.scopes:
+            self.book.book.scopes[scope] = shelved(self.engine.engine.image(scope))
+        self.restart()
+        for name in open_ones:
+            self.opens(name)
+
+    def restart(self) -> None:
+        self.engine.restart()
+        self.book.restart()
+        self.compare()
 
     def loaded(self, session: str | None) -> str | None:
         """A session as a caller may name it: open."""
@@ -231,11 +230,12 @@ class AgainstTextbook(RuleBasedStateMachine):
         verb = ask.Unrelate if undo else ask.Relate
         self.both(verb(source=one, target=other, relation=relation, session=session))
 
-    @rule(place=st.integers(0, 7), undo=st.booleans())
-    def relates_again(self, place: int, undo: bool) -> None:
+    @rule(place=st.integers(0, 7), undo=st.booleans(), turned=st.booleans())
+    def relates_again(self, place: int, undo: bool, turned: bool) -> None:
         edges = [edge for scope in self.book.book.scopes.values() for edge in scope.edges]
         if edges:
-            source, target, relation = edges[place % len(edges)]
+            *ends, relation = edges[place % len(edges)]
+            source, target = reversed(ends) if turned else ends
             verb = ask.Unrelate if undo else ask.Relate
             self.both(verb(source=source, target=target, relation=relation))
 
@@ -292,9 +292,7 @@ class AgainstTextbook(RuleBasedStateMachine):
         if rebased:  # the clocks go on from what the files say
             for scope in (GLOBAL, *self.book.sessions()):
                 self.clock.running[scope] = self.engine.accounted(scope)
-        self.engine.restart()
-        self.book.restart()
-        self.compare()
+        self.restart()
 
     @rule()
     def begins_a_new_run(self) -> None:
@@ -313,6 +311,7 @@ class AgainstTextbook(RuleBasedStateMachine):
         text=st.one_of(texts, st.sampled_from(("", "  ", "west", "tests merge", "! !", "码 west"))),
         session=sessions, consumer=consumers,
         min_confidence=st.sampled_from((0.4, 0.0, 0.7, 0.75)), max_results=st.integers(1, 5),
+        explain=st.booleans(),
     )  # fmt: skip
     def queries(self, session: str | None, **others: Any) -> None:
         self.both(ask.Query(session=self.loaded(session), **others))
@@ -321,7 +320,7 @@ class AgainstTextbook(RuleBasedStateMachine):
         prompt=st.one_of(texts, st.sampled_from(("", "west tests merge deploys", "→→"))),
         session=sessions, consumer=consumers,
         max_facts=st.sampled_from((None, None, 0, 1, 3)),
-        max_bytes=st.sampled_from((None, None, 20, 90, 120, 160)),
+        max_bytes=st.sampled_from((None, None, 20, 90, 120, 160)), explain=st.booleans(),
     )  # fmt: skip
     def injects(self, session: str | None, **others: Any) -> None:
         self.both(ask.Inject(session=self.loaded(session), **others))

@@ -253,6 +253,22 @@ def test_unrestated_a_fact_is_pruned_after_three_times_log2_of_3_5_running_days(
     assert story.held("mine") == []
 
 
+def test_at_the_threshold_itself_a_fact_is_pruned(life: Kind) -> None:
+    story = Story(life, session_half_life_days=1.0)
+    story.says(FACT, producer="system")
+    story.runs(DAY)
+    assert story.passes()["pruned"] == 1
+
+
+def test_a_contradiction_down_to_the_threshold_prunes_both_sides(life: Kind) -> None:
+    story = Story(life, reconfirm_boost=0.1, prune_threshold=0.4)
+    for fact in (FACT, RIVAL):
+        story.says(fact, producer="system")
+        story.says(fact, producer="system")
+    story.relates(FACT, "contradicts", RIVAL)
+    assert (story.passes()["pruned"], story.life.edges("mine")) == (2, [])
+
+
 def sitting_of_two_hours(life: Kind, scope: str, seconds: float, *, apart: bool) -> Row:
     """A fact restated after 45 and 100.5 minutes, with a pass every so many seconds."""
     story = Story(life)
