@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         StoreDamaged,
         Timeout,
         TooLarge,
+        Unanswered,
         VersionMismatch,
         WireError,
     )
@@ -70,6 +71,7 @@ __all__ = [
     "StoreDamaged",
     "Timeout",
     "TooLarge",
+    "Unanswered",
     "VersionMismatch",
     "WireError",
     "__version__",

@@ -139,8 +139,16 @@ def _environment() -> dict[str, str]:
     """This process's variables, less those meant for it alone, with paths that hold in `/`."""
     kept = {name: value for name, value in os.environ.items() if name not in NOT_INHERITED}
     if places := kept.get("PYTHONPATH"):
-        kept["PYTHONPATH"] = os.pathsep.join(map(os.path.abspath, places.split(os.pathsep)))
+        kept["PYTHONPATH"] = os.pathsep.join(_absolute(places.split(os.pathsep)))
     return kept
+
+
+def _absolute(places: list[str]) -> list[str]:
+    """The places as absolute paths, less those that lead nowhere."""
+    try:
+        return list(map(os.path.abspath, places))
+    except FileNotFoundError:  # the working directory has been deleted
+        return list(filter(os.path.isabs, places))
 
 
 def _open_log() -> int:

@@ -13,11 +13,12 @@ module imports nothing that is slow to import, so that hooks may use it freely.
 from __future__ import annotations
 
 import os
+from _thread import allocate_lock
 
 from milkd.dial import dial, refused, unreachable
-from milkd.errors import ConnectionLost, ShuttingDown
+from milkd.errors import ConnectionLost, DaemonUnreachable, MilkdError, ShuttingDown, Unanswered
 from milkd.methods import Methods
-from milkd.paths import socket_path, store_directory
+from milkd.paths import named_socket, sockets, store_directory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,11 +72,12 @@ def connect(
 
 
 class Client(Methods):
-    """A conversation with the daemon, for one thread.
+    """A conversation with the daemon, for one thread at a time.
 
     The connection is made by the first call (or by `with`) and made again when the daemon was
     restarted in between.  A call that lost its connection before the answer began is sent
-    once more; changes carry an `op_id`, so that they are not done twice.
+    once more; changes carry an `op_id`, so that they are not done twice.  A socket that is named
+    as well as a store may lead to the daemon of another one, which is asked for its store then.
 
     Args:
         socket: Path of the daemon's socket; by default the one that belongs to `store`.
@@ -94,12 +96,23 @@ class Client(Methods):
         autostart: bool = False,
         timeout: float = CALL_TIMEOUT,
     ) -> None:
-        self.store = store_directory(store)
-        self.socket = socket_path(self.store, socket)
+        try:
+            self.store = store_directory(store)
+            self._named = named_socket(self.store, socket)
+            self.socket = next(sockets(self.store, self._named))
+        except FileNotFoundError as error:  # os.getcwd() fails
+            raise DaemonUnreachable(
+                "the working directory has been deleted, so that a relative path leads nowhere; "
+                "give the whole path of the store and the socket"
+            ) from error
+        # Of two things that were named, one may be wrong.
+        own = store or os.environ.get("MILK_MEMORY_DIR")
+        self._may_be_anothers = bool(own) and self._named is not None
         self.session = session
         self.timeout = timeout
         self._autostart = autostart
         self._link: Link | None = None
+        self._turn = allocate_lock()
 
     def __enter__(self) -> Self:
         self._connected()
@@ -128,12 +141,20 @@ class Client(Methods):
         Raises:
             WireError: The daemon's refusal or failure, in the class of its code.
             DaemonUnreachable: No daemon answers.
-            ConnectionLost: The daemon went away; a change may or may not have been made.
+            ConnectionLost: The daemon went away.
+            Unanswered: No answer came in time.  After either a change may or may not have been
+                made; the message says so then.
+            RuntimeError: Another thread is in the middle of a call.
         """
         sent = {name: value for name, value in arguments.items() if value is not None}
         if method in CHANGING:
             sent.setdefault("op_id", os.urandom(16).hex())
-        return self._exchange(method, sent)
+        if not self._turn.acquire(blocking=False):
+            raise RuntimeError("this client is in the middle of a call; use one client per thread")
+        try:
+            return self._exchange(method, sent)
+        finally:
+            self._turn.release()
 
     def subscribe(self, *topics: str) -> Events:
         """What happens from now on, on a connection of its own.
@@ -149,20 +170,49 @@ class Client(Methods):
 
     def _exchange(self, method: str, arguments: dict[str, object]) -> dict[str, Any]:
         """Ask, and once more if the daemon went away without having begun to answer."""
-        link = self._connected()
+        delivered = False
         try:
-            return link.ask(method, arguments, timeout=self.timeout)
-        except ConnectionLost:
-            if not link.silent or method in NEVER_AGAIN:
-                raise
+            return self._ask(method, arguments)
+        except (ConnectionLost, Unanswered) as error:
+            delivered = self._delivered()
+            silent = self._link is None or self._link.silent
+            if isinstance(error, Unanswered) or not silent or method in NEVER_AGAIN:
+                raise self._explained(error, method, arguments, delivered=delivered) from None
         except ShuttingDown:  # nothing was done; the next daemon may
             if not self._autostart or method in NEVER_AGAIN:
                 raise
         self.close()
+        try:
+            return self._ask(method, arguments)
+        except MilkdError as error:
+            if isinstance(error, (ConnectionLost, Unanswered)):
+                delivered = delivered or self._delivered()
+            raise self._explained(error, method, arguments, delivered=delivered) from None
+
+    def _ask(self, method: str, arguments: dict[str, object]) -> dict[str, Any]:
         return self._connected().ask(method, arguments, timeout=self.timeout)
+
+    def _delivered(self) -> bool:
+        """Whether the request that failed went out whole."""
+        return self._link is not None and self._link.delivered
+
+    def _explained(
+        self, error: MilkdError, method: str, arguments: dict[str, object], *, delivered: bool
+    ) -> MilkdError:
+        """The error, saying what became of the request if that is not known."""
+        from milkd.doubt import explained
+
+        return explained(
+            error,
+            method,
+            arguments,
+            doubtful=delivered and (method in CHANGING or method == "shutdown"),
+            holder_of=(self.store, self.socket),
+        )
 
     def _connected(self) -> Link:
         if self._link is None or self._link.closed:
+            self._link = None
             self._link = self._dial()
         return self._link
 
@@ -171,15 +221,25 @@ class Client(Methods):
         # Only now, for it takes a while, in which the daemon gets to accept the connection.
         from milkd.link import Link
 
-        return Link(sock)
+        link = Link(sock)
+        if self._may_be_anothers:
+            from milkd.doubt import check_store
+
+            check_store(link, self.store, self.socket, timeout=self.timeout)
+        return link
 
     def _reached(self) -> _socket.socket:
         """A connection to the daemon, or to the one that is started if there is none."""
-        try:
-            return dial(self.socket, timeout=self.timeout)
-        except OSError as error:
-            if not (self._autostart and refused(error, self.socket)):
-                raise unreachable(self.socket, error) from error
+        for path in sockets(self.store, self._named):
+            self.socket = path
+            try:
+                return dial(self.socket, timeout=self.timeout)
+            except OSError as error:
+                if not refused(error, self.socket):
+                    raise unreachable(self.socket, error) from error
+                nobody = error
+        if not self._autostart:
+            raise unreachable(self.socket, nobody) from nobody
         from milkd.autostart import start
 
         return start(self.store, self.socket)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 
-from milkd.errors import ConnectionLost, Internal, Timeout
+from milkd.errors import ConnectionLost, Internal, Unanswered
 from milkd.rpc.messages import Notification, Response
 from milkd.rpc.protocol import MAX_RESPONSE, READ_SIZE, Connection
 from milkd.rpc.values import error_from_wire
@@ -30,10 +30,11 @@ class Link:
     Attributes:
         silent: Whether the daemon has sent nothing since the latest request, so that the
             request may be sent again elsewhere.
+        delivered: Whether the latest request went out whole, so that it may have been granted.
         closed: Whether the link can be used no more.
     """
 
-    __slots__ = ("_connection", "_inbox", "_msgid", "_socket", "closed", "silent")
+    __slots__ = ("_connection", "_inbox", "_msgid", "_socket", "closed", "delivered", "silent")
 
     def __init__(self, sock: _socket.socket) -> None:
         self._socket = sock
@@ -41,6 +42,7 @@ class Link:
         self._inbox: list[Request | Response | Notification] = []
         self._msgid = 0
         self.silent = True
+        self.delivered = False
         self.closed = False
 
     def close(self) -> None:
@@ -55,20 +57,21 @@ class Link:
 
         Raises:
             WireError: The daemon's refusal or failure.
-            Timeout: No answer in time; the link is closed.
+            Unanswered: No answer in time; the link is closed.
             ConnectionLost: The daemon went away; the link is closed.
         """
         self._msgid = (self._msgid + 1) & 0xFFFF_FFFF
         data = self._connection.request(self._msgid, method, arguments)
         deadline = None if timeout is None else time.monotonic() + timeout
         self.silent = True
+        self.delivered = False
         try:
             self._send(data, deadline)
             answer = self._answer(deadline)
         except TimeoutError as error:
             self.close()
-            raise Timeout(
-                f"no answer to {method} within {timeout:g} s; whether it was done is not known"
+            raise Unanswered(
+                f"no answer within {timeout:g} s (is the daemon stopped, or overloaded?)"
             ) from error
         except BaseException:
             self.close()
@@ -95,6 +98,7 @@ class Link:
         try:
             self._wait_until(deadline)
             self._socket.sendall(data)
+            self.delivered = True
         except (BrokenPipeError, ConnectionResetError):
             pass
 

@@ -88,7 +88,7 @@ class Methods:
         answer = self.call(
             "record",
             content=content,
-            session=session or self.session,
+            session=self._within(session),
             producer=producer,
             consumer=consumer,
             subject=subject,
@@ -103,7 +103,7 @@ class Methods:
         self, content: str, *, session: str | None = None, subject: str | None = None
     ) -> Learned:
         """State a fact for good: global, never fading, strength 1."""
-        session = session or self.session
+        session = self._within(session)
         answer = self.call("learn", content=content, session=session, subject=subject)
         return cast("Learned", answer)
 
@@ -112,7 +112,7 @@ class Methods:
 
     def edit(self, ref: str, content: str, *, session: str | None = None) -> Percept:
         """Give a percept other words; id, strength and evidence stay."""
-        session = session or self.session
+        session = self._within(session)
         return cast("Percept", self.call("edit", ref=ref, content=content, session=session))
 
     def forget(
@@ -123,12 +123,12 @@ class Methods:
         all: bool | None = None,  # noqa: A002 - the protocol's name
     ) -> Forgotten:
         """Delete a percept and its edges; with `all`, every percept of the same text."""
-        session = session or self.session
+        session = self._within(session)
         return cast("Forgotten", self.call("forget", ref=ref, session=session, all=all))
 
     def restore(self, ref: str, *, session: str | None = None) -> Percept:
         """Bring a percept back from the archive."""
-        return cast("Percept", self.call("restore", ref=ref, session=session or self.session))
+        return cast("Percept", self.call("restore", ref=ref, session=self._within(session)))
 
     def relate(
         self, source: str, relation: str, target: str, *, session: str | None = None
@@ -167,7 +167,7 @@ class Methods:
         answer = self.call(
             "query",
             text=text,
-            session=session or self.session,
+            session=self._within(session),
             min_confidence=min_confidence,
             max_results=max_results,
             consumer=consumer,
@@ -200,7 +200,7 @@ class Methods:
         answer = self.call(
             "inject",
             prompt=prompt,
-            session=session or self.session,
+            session=self._within(session),
             consumer=consumer,
             max=max,
             max_bytes=max_bytes,
@@ -238,7 +238,7 @@ class Methods:
         """
         answer = self.call(
             "list",
-            session=session or self.session,
+            session=self._within(session),
             scope=scope,
             producer=producer,
             consumer=consumer,
@@ -253,19 +253,19 @@ class Methods:
 
     def show(self, ref: str, *, session: str | None = None) -> Detail:
         """A percept with its edges."""
-        return cast("Detail", self.call("show", ref=ref, session=session or self.session))
+        return cast("Detail", self.call("show", ref=ref, session=self._within(session)))
 
     def explain(self, ref: str, *, session: str | None = None) -> Explanation:
         """What holds for a percept and what comes next, in sentences."""
-        return cast("Explanation", self.call("explain", ref=ref, session=session or self.session))
+        return cast("Explanation", self.call("explain", ref=ref, session=self._within(session)))
 
     def resolve(self, ref: str, *, session: str | None = None) -> Resolved:
         """Every percept that a reference could mean."""
-        return cast("Resolved", self.call("resolve", ref=ref, session=session or self.session))
+        return cast("Resolved", self.call("resolve", ref=ref, session=self._within(session)))
 
     def similar(self, text: str, *, session: str | None = None, limit: int | None = None) -> Alike:
         """The percepts beside which `text` would be held if it were stated; changes nothing."""
-        session = session or self.session
+        session = self._within(session)
         return cast("Alike", self.call("similar", text=text, session=session, limit=limit))
 
     def archive_list(self, *, limit: int | None = None, cursor: str | None = None) -> Page:
@@ -276,19 +276,19 @@ class Methods:
 
     def consolidate(self, *, session: str | None = None) -> Report:
         """One pass (decay, prune, promote, archive) over global and a session, or every one."""
-        return cast("Report", self.call("consolidate", session=session or self.session))
+        return cast("Report", self.call("consolidate", session=self._within(session)))
 
     def session_open(self, session: str | None = None) -> SessionOpened:
         """Open a session, or keep it open as long as this connection lasts."""
-        return cast("SessionOpened", self.call("session_open", session=session or self.session))
+        return cast("SessionOpened", self.call("session_open", session=self._within(session)))
 
     def session_close(self, session: str | None = None) -> Report:
         """Close a session with a pass over it."""
-        return cast("Report", self.call("session_close", session=session or self.session))
+        return cast("Report", self.call("session_close", session=self._within(session)))
 
     def session_drop(self, session: str | None = None) -> SessionDropped:
         """Delete a session with all that is in it."""
-        return cast("SessionDropped", self.call("session_drop", session=session or self.session))
+        return cast("SessionDropped", self.call("session_drop", session=self._within(session)))
 
     def session_list(self, *, limit: int | None = None, cursor: str | None = None) -> Sessions:
         """A page of the sessions that the store knows, open or not."""
@@ -356,8 +356,12 @@ class Methods:
             answer = self.call("import", records=chunk, dry_run=dry_run or None, final=final)
         return cast("Imported", answer)
 
+    def _within(self, session: str | None) -> str | None:
+        """The session given, however empty: a mistake must not turn into a global fact."""
+        return self.session if session is None else session
+
     def _edge(
         self, method: str, source: str, relation: str, target: str, session: str | None
     ) -> dict[str, Any]:
         ends = {"from": source, "to": target}
-        return self.call(method, relation=relation, session=session or self.session, **ends)
+        return self.call(method, relation=relation, session=self._within(session), **ends)

@@ -54,6 +54,18 @@ def test_what_speaks_to_the_client_alone_is_not_inherited(
     assert inherited["PYTHONPATH"] == str(ROOT)
 
 
+def test_a_daemon_is_started_from_a_deleted_directory(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = place.home / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(["here", str(ROOT)]))
+    with place.client(autostart=True) as client:
+        assert environment(client.hello()["pid"])["PYTHONPATH"] == str(ROOT)
+
+
 def test_a_daemon_that_has_gone_is_started_again_for_the_next_call(place: Place) -> None:
     with place.client(autostart=True) as client:
         client.record("kept over the restart")

@@ -66,6 +66,16 @@ def test_the_clients_session_goes_with_every_call_that_takes_one(place: Place) -
     assert [request.params.get("session") for request in asked] == ["s1", "s2", "s1", None]
 
 
+def test_an_empty_session_is_refused_and_makes_no_global_fact(place: Place) -> None:
+    place.start()
+    with place.client() as client, pytest.raises(InvalidParams, match=r"^session: "):
+        client.record("meant for a session", session="")
+    with place.client(session="") as client, pytest.raises(InvalidParams, match=r"^session: "):
+        client.record("meant for a session")
+    with place.client() as client:
+        assert client.list()["total"] == 0
+
+
 def test_an_edge_goes_from_its_source_to_its_target(place: Place) -> None:
     handler, asked = answering({})
     with Scripted(place.socket, handler), place.client() as client:
@@ -230,7 +240,7 @@ def test_a_late_answer_is_not_taken_for_that_of_the_next_call(place: Place) -> N
     prompt, _ = answering({"total": 2})
     with Scripted(place.socket, late, prompt), place.client() as client:
         client.timeout = 0.05
-        with pytest.raises(milkd.Timeout, match=r"no answer to list within 0\.05 s"):
+        with pytest.raises(milkd.Timeout, match=r"no answer within 0\.05 s"):
             client.list()
         over.set()
         client.timeout = 5.0
@@ -246,6 +256,28 @@ def test_a_closed_client_opens_another_connection_when_it_is_used(place: Place) 
         client.close()
         client.list()
         client.close()
+
+
+def test_a_second_thread_in_the_middle_of_a_call_is_refused(place: Place) -> None:
+    asked, over = threading.Event(), threading.Event()
+
+    def handler(peer: Peer) -> None:
+        for total in (1, 2):
+            request = peer.request()
+            asked.set()
+            over.wait(5)
+            peer.answer(request, {"total": total})
+
+    with Scripted(place.socket, handler), place.client() as client:
+        totals: list[int] = []
+        first = threading.Thread(target=lambda: totals.append(client.list()["total"]))
+        first.start()
+        asked.wait(5)
+        with pytest.raises(RuntimeError, match="one client per thread"):
+            client.list()
+        over.set()
+        first.join(5)
+        assert (totals, client.list()["total"]) == ([1], 2)
 
 
 # Many messages

@@ -11,7 +11,15 @@ if TYPE_CHECKING:
     from milkd.cli.output import Output
     from milkd.client import Client
 
-__all__ = ["Command", "Options", "done"]
+__all__ = ["Command", "Declined", "Options", "WrongUsage", "always", "done", "never"]
+
+
+class WrongUsage(Exception):
+    """The arguments are not right, as it turned out after they were parsed."""
+
+
+class Declined(Exception):
+    """The user was asked, and said no."""
 
 
 class Options:
@@ -39,6 +47,16 @@ def done(_answer: Any) -> int:
     return 0
 
 
+def always(_options: Options) -> bool:
+    """Of a command that changes something whatever its options are."""
+    return True
+
+
+def never(_options: Options) -> bool:
+    """Of a command that changes nothing."""
+    return False
+
+
 class Command:
     """One verb.
 
@@ -49,10 +67,11 @@ class Command:
         about: What `--help` says besides the arguments.
         autostart: Whether a daemon is started if none runs.
         verdict: The exit code for an answer.
+        changes: Whether it leaves something changed behind, with these options.
         refs: Options that refer to percepts, for which candidates are shown if ambiguous.
     """
 
-    __slots__ = ("about", "arguments", "ask", "autostart", "refs", "say", "verdict")
+    __slots__ = ("about", "arguments", "ask", "autostart", "changes", "refs", "say", "verdict")
 
     def __init__(
         self,
@@ -63,6 +82,7 @@ class Command:
         about: str = "",
         autostart: bool = True,
         verdict: Callable[[Any], int] = done,
+        changes: Callable[[Options], bool] = never,
         refs: tuple[str, ...] = (),
     ) -> None:
         self.ask = ask
@@ -71,4 +91,5 @@ class Command:
         self.about = about
         self.autostart = autostart
         self.verdict = verdict
+        self.changes = changes
         self.refs = refs

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 
 from milkd.cli.command import Command
+from milkd.cli.output import counted
 from milkd.cli.table import Column, draw
-from milkd.errors import ConfigError
+from milkd.errors import ConfigError, WireError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,8 +31,18 @@ def _config(client: Client, options: Options) -> Any:
         return client.reload()
     config = client.config()
     if options.action == "init":
-        return write_defaults(config)
+        return _init(client, config)
     return {"path": config["path"]} if options.action == "path" else config
+
+
+def _init(client: Client, config: Config) -> dict[str, object]:
+    """Write the file, and have the daemon read it: the next `show` is to tell what it says."""
+    written = write_defaults(config)
+    try:
+        client.reload()
+    except WireError as error:
+        raise ConfigError(f"{written['path']} is written, but not in force: {error}") from error
+    return written
 
 
 def write_defaults(config: Config) -> dict[str, object]:
@@ -86,7 +98,8 @@ def _replace(path: str, text: str) -> None:
             os.fsync(file.fileno())
         os.rename(aside, path)
     except BaseException:
-        os.unlink(aside)
+        with suppress(FileNotFoundError):
+            os.unlink(aside)
         raise
 
 
@@ -96,14 +109,15 @@ def _say_config(answer: Any, out: Output, options: Options) -> None:
     elif options.action == "path":
         out.line(answer["path"])
     elif options.action == "init":
-        added = len(answer["added"])
-        out.line(f"{answer['path']}: {f'{added} settings written' if added else 'all set already'}")
+        added = counted(len(answer["added"]), "setting")
+        done = f"{added} written" if answer["added"] else "all set already"
+        out.line(f"{answer['path']}: {done}")
     else:
         out.line(f"changed: {', '.join(answer['changed']) or 'nothing'}")
 
 
 def _say_knobs(config: Config, out: Output) -> None:
-    columns = [Column("SETTING"), Column("VALUE"), Column("UNIT"), Column("FROM")]
+    columns = [Column("SETTING"), Column("VALUE"), Column("UNIT", spare=1), Column("FROM", spare=2)]
     rows = [
         [name, json.dumps(knob["value"]), knob["unit"], knob["origin"]]
         for name, knob in config["values"].items()
@@ -111,6 +125,10 @@ def _say_knobs(config: Config, out: Output) -> None:
     draw(out, columns, rows)
     for warning in config["warnings"]:
         out.line(f"note: {warning}")
+
+
+def _changes(options: Options) -> bool:
+    return options.action in ("init", "reload")
 
 
 def _arguments(parser: ArgumentParser) -> None:
@@ -124,6 +142,7 @@ COMMANDS = {
         _config,
         _say_config,
         _arguments,
+        changes=_changes,
         about="show    print every setting with its unit, and whether the config file sets it\n"
         "init    write those that the config file doesn't set into it, with their defaults\n"
         "path    print where the config file is\n"

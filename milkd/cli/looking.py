@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from milkd.cli.command import Command
-from milkd.cli.facts import REF
-from milkd.cli.output import duration, percent, short, spoken, visible
+from milkd.cli.numbers import COUNT, PAGE, STRENGTH, told
+from milkd.cli.output import counted, duration, percent, short, spoken, visible
+from milkd.cli.stating import REF
 from milkd.cli.table import Column, draw
 
 TYPE_CHECKING = False
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["COMMANDS"]
 
-PAGE = 500  # percepts, the most that the daemon gives at once
+MOST = 500  # percepts, the most that the daemon gives at once
 LABEL = 11  # columns of a label in `show`
 
 
@@ -44,7 +45,7 @@ def _page(client: Client, options: Options, left: int | None, cursor: str | None
         core=options.core,
         pattern=" ".join(options.pattern) or None,
         sort=options.sort,
-        limit=PAGE if left is None else min(left, PAGE),
+        limit=MOST if left is None else min(left, MOST),
         cursor=cursor,
     )
 
@@ -55,11 +56,11 @@ def _say_list(page: Page, out: Output, _options: Options) -> None:
         return
     columns = [
         Column("ID"),
-        Column("SCOPE"),
+        Column("SCOPE", spare=4),
         Column("W", right=True),
-        Column("CORE"),
-        Column("PRODUCER"),
-        Column("FOR"),
+        Column("CORE", spare=3),
+        Column("PRODUCER", spare=2),
+        Column("FOR", spare=1),
         Column("CONTENT", stretches=True),
     ]
     draw(out, columns, [_row(percept, out) for percept in page["percepts"]])
@@ -97,7 +98,7 @@ def _details(percept: Percept) -> list[tuple[str, str]]:
         ("id", percept["id"]),
         ("scope", scope + (", core" if percept.get("core") else "")),
         ("strength", f"{percept['w']:.4f} (score {percept['rank_score']:.4f})"),
-        ("evidence", f"corroborated in {percept.get('evidence', 0)} runs"),
+        ("evidence", f"corroborated in {counted(percept.get('evidence', 0), 'run')}"),
         ("producer", f"{percept['producer']}, for {percept.get('consumer', 'all')}"),
         ("created", percept["created_at"]),
         ("updated", percept["updated_at"]),
@@ -162,7 +163,7 @@ def _list_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--scope", help="only global, session or archive")
     parser.add_argument("--producer", help="only what it asserted: user, primary, …")
     parser.add_argument("--consumer", help="leave out what is not for: primary or escalation")
-    parser.add_argument("--min-w", type=float, metavar="W", help="least strength, 0 to 1")
+    parser.add_argument("--min-w", type=told(STRENGTH), metavar="W", help="least strength, 0 to 1")
     core = parser.add_mutually_exclusive_group()
     core.add_argument(
         "--core", action="store_true", default=None, help="only facts that never fade"
@@ -170,14 +171,8 @@ def _list_arguments(parser: ArgumentParser) -> None:
     core.add_argument("--no-core", action="store_false", dest="core", help="only facts that fade")
     parser.add_argument("--sort", help="score (default), w, updated_at or created_at")
     parser.add_argument(
-        "--limit", type=_count, metavar="N", help="at most so many facts (default: all)"
+        "--limit", type=told(COUNT), metavar="N", help="at most so many facts (default: all)"
     )
-
-
-def _count(text: str) -> int:
-    if (number := int(text)) < 1:
-        raise ValueError(text)
-    return number
 
 
 def _ref_argument(parser: ArgumentParser) -> None:
@@ -187,7 +182,7 @@ def _ref_argument(parser: ArgumentParser) -> None:
 def _similar_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("words", nargs="+", metavar="TEXT", help="- reads standard input")
     parser.add_argument(
-        "--limit", type=_count, metavar="N", help="at most so many facts (default: 5)"
+        "--limit", type=told(PAGE), metavar="N", help="at most so many facts (default: 5)"
     )
 
 
@@ -197,7 +192,9 @@ COMMANDS = {
         _say_list,
         _list_arguments,
         about="List what is visible: the global facts and the session's; W is the strength, 0 to\n"
-        "1.  In a pipe: fields separated by tabs, full ids, whole contents, no heading.",
+        "1.  In a pipe: fields separated by tabs, full ids, whole contents, no heading; and in a\n"
+        "content \\\\ is a backslash, \\n the end of a line, \\t a tab, and \\r, \\xHH and\n"
+        "\\uHHHH what else would steer a terminal.  --json prints contents as they are.",
     ),
     "show": Command(
         _show,

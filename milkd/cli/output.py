@@ -7,16 +7,18 @@ the exact content.
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 
+from milkd.cli.command import WrongUsage
 from milkd.errors import InvalidParams
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TextIO
 
-__all__ = ["Output", "counted", "duration", "percent", "short", "spoken", "visible"]
+__all__ = ["Output", "complain", "counted", "duration", "percent", "short", "spoken", "visible"]
 
 SHORT_ID = 8  # hex digits
 LONGEST_INPUT = 1 << 20  # bytes; the daemon takes no longer request
@@ -65,6 +67,17 @@ class Output:
     def bold(self, text: str) -> str:
         """The text, set off."""
         return f"\x1b[1m{text}\x1b[0m" if self._colour else text
+
+
+def complain(message: str, code: int) -> int:
+    """Print a message to standard error, its further lines indented; returns the exit code."""
+    text = "\n  ".join(visible(line) for line in message.split("\n"))
+    try:
+        sys.stderr.write(f"milkctl: {text}\n")
+        sys.stderr.flush()
+    except OSError:  # there is nobody left to tell; the exit code stays
+        pass
+    return code
 
 
 def visible(text: str) -> str:
@@ -117,11 +130,18 @@ def spoken(words: list[str]) -> str:
     """The text that a command was given: its words, or standard input for a lone `-`.
 
     Raises:
-        InvalidParams: Standard input is too long or not UTF-8.
+        WrongUsage: A `-` among words.
+        InvalidParams: Standard input is too long, not UTF-8, or cannot be read.
     """
-    if words != ["-"]:
+    if "-" not in words:
         return " ".join(words)
-    data = sys.stdin.buffer.read(LONGEST_INPUT + 1)
+    if len(words) > 1:
+        raise WrongUsage("either - for standard input, or words; quote a text that holds a -")
+    try:
+        data = sys.stdin.buffer.read(LONGEST_INPUT + 1)
+    except OSError as error:
+        why = "it is closed" if error.errno == errno.EBADF else f"{error.strerror}"
+        raise InvalidParams("standard input", why) from error
     if len(data) > LONGEST_INPUT:
         raise InvalidParams("standard input", f"more than {LONGEST_INPUT:,} bytes")
     try:

@@ -1,12 +1,14 @@
 """The arguments of the commands that hooks run on every prompt, read by hand.
 
 `argparse` takes longer to import than a recall takes in all.  What is out of the
-ordinary (an unknown option, a value that is no number, `--help`) is left to it.
+ordinary (an unknown option, one given twice, a value that is no number, `--help`) is
+left to it.
 """
 
 from __future__ import annotations
 
 from milkd.cli.command import Options
+from milkd.cli.numbers import BLOCK, FACTS, PAGE, STRENGTH
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,8 +30,8 @@ VALUES: dict[str, dict[str, Callable[[str], object]]] = {
         "--relation": str,
         "--related-to": str,
     },
-    "recall": {"--min-confidence": float, "--max-results": int, "--consumer": str},
-    "inject": {"--consumer": str, "--max": int, "--max-bytes": int},
+    "recall": {"--min-confidence": STRENGTH, "--max-results": PAGE, "--consumer": str},
+    "inject": {"--consumer": str, "--max": FACTS, "--max-bytes": BLOCK},
 }
 FLAGS = {
     "record": ("--json", "--core"),
@@ -66,7 +68,7 @@ def _read(
     """Sort the arguments into `found` and `words`.
 
     Raises:
-        ValueError: An option is unknown or its value is not of its type.
+        ValueError: An option is unknown or given twice, or its value is not of its type.
         StopIteration: The value of the last option is missing.
     """
     for argument in rest:
@@ -78,7 +80,7 @@ def _read(
             found[_name(argument)] = True
         else:
             option, equals, value = argument.partition("=")
-            if option not in values:
+            if option not in values or found[_name(option)] is not None:
                 raise ValueError(option)
             value = value if equals else next(rest)
             if not equals and value.startswith("-"):

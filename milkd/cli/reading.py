@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from milkd.cli.command import Command
+from milkd.cli.numbers import BLOCK, FACTS, PAGE, STRENGTH, told
 from milkd.cli.output import short, spoken, visible
 
 TYPE_CHECKING = False
@@ -67,10 +68,13 @@ def _recall_arguments(parser: ArgumentParser) -> None:
         "words", nargs="+", metavar="TEXT", help="words to look for; - reads standard input"
     )
     parser.add_argument(
-        "--min-confidence", type=float, metavar="W", help="least strength, 0 to 1 (default: 0.4)"
+        "--min-confidence",
+        type=told(STRENGTH),
+        metavar="W",
+        help="least strength, 0 to 1 (default: 0.4)",
     )
     parser.add_argument(
-        "--max-results", type=int, metavar="N", help="at most so many facts (default: 5)"
+        "--max-results", type=told(PAGE), metavar="N", help="at most so many facts (default: 5)"
     )
     parser.add_argument("--consumer", help="leave out what is not for: primary or escalation")
     parser.add_argument(
@@ -82,11 +86,14 @@ def _inject_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("words", nargs="+", metavar="PROMPT", help="- reads standard input")
     parser.add_argument("--consumer", help="the agent that it is for: primary or escalation")
     parser.add_argument(
-        "--max", type=int, metavar="N", help="at most so many facts (default: percept_inject_max)"
+        "--max",
+        type=told(FACTS),
+        metavar="N",
+        help="at most so many facts (default: percept_inject_max)",
     )
     parser.add_argument(
         "--max-bytes",
-        type=int,
+        type=told(BLOCK),
         metavar="BYTES",
         help="at most so many bytes, the whole block (default: percept_inject_max_bytes)",
     )

@@ -6,9 +6,10 @@ import os
 import sys
 
 from milkd.cli import quick, verbs
-from milkd.cli.output import Output, visible
+from milkd.cli.command import Declined, WrongUsage
+from milkd.cli.output import Output, complain, visible
 from milkd.client import Client
-from milkd.errors import Ambiguous, ConnectionLost, DaemonUnreachable, MilkdError
+from milkd.errors import MilkdError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,20 +17,24 @@ if TYPE_CHECKING:
 
 __all__ = ["run"]
 
-DONE, REFUSED, USAGE, NO_DAEMON = 0, 1, 2, 3
+DONE, USAGE = 0, 2
+DONE_UNSEEN = "what was asked for is done all the same"
+NEVER_EMPTY = ("session", "store", "socket")
 
 
 def run(arguments: list[str]) -> int:
     """Run one command; returns the exit code."""
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a TextIO may lack it
     verb, rest = _split(arguments)
+    while verb == "help":
+        verb, rest = _split(rest)[0], ["--help"]
     if verb is None:
         return _without_verb(rest)
     command = verbs.command(verb)
     if command is None:
         meant = verbs.resembling(verb)
         hint = f"; did you mean {meant}?" if meant else ""
-        return _complain(f"no such verb: {visible(verb)}{hint}\nsee: milkctl --help", USAGE)
+        return complain(f"no such verb: {visible(verb)}{hint}\nsee: milkctl --help", USAGE)
     options = quick.parse(verb, rest)
     if options is None:
         from milkd.cli.parser import parse
@@ -58,57 +63,56 @@ def _without_verb(arguments: list[str]) -> int:
     if not arguments or "-h" in arguments or "--help" in arguments:
         sys.stdout.write(verbs.overview() + "\n")
         return DONE
-    if arguments == ["--version"]:
+    if sorted(arguments) in (["--version"], ["--json", "--version"]):
         from milkd import __version__
 
-        sys.stdout.write(f"milkctl {__version__}\n")
+        if "--json" in arguments:
+            Output.standard().json({"version": __version__})
+        else:
+            sys.stdout.write(f"milkctl {__version__}\n")
         return DONE
-    return _complain("a verb is missing\nsee: milkctl --help", USAGE)
+    return complain("a verb is missing\nsee: milkctl --help", USAGE)
 
 
 def _execute(command: Command, options: Options) -> int:
     """Ask and print; whatever goes wrong is told in a sentence."""
-    out = Output.standard()
-    session = options.session or os.environ.get("MILK_SESSION") or None
-    client = Client(
-        options.socket, store=options.store, session=session, autostart=command.autostart
-    )
+    client = None
     try:
+        client = _client(command, options)
         answer = command.ask(client, options)
-    except Ambiguous as error:
-        return _complain(f"{error}{_candidates(client, command, options)}", REFUSED)
-    except (DaemonUnreachable, ConnectionLost) as error:
-        return _complain(f"{error}", NO_DAEMON)
-    except (MilkdError, OSError) as error:
-        return _complain(f"{error}", REFUSED)
+    except (MilkdError, OSError, WrongUsage, Declined) as error:
+        from milkd.cli.failing import tell
+
+        return tell(error, client, command, options)
     finally:
-        client.close()
+        if client is not None:
+            client.close()
+    try:
+        _print(answer, command, options)
+    except OSError as error:
+        if command.changes(options):
+            error.add_note(DONE_UNSEEN)
+        raise
+    return command.verdict(answer)
+
+
+def _client(command: Command, options: Options) -> Client:
+    """A client for the command.
+
+    Raises:
+        WrongUsage: A common option is empty, as of an unset variable in a script.
+    """
+    for name in NEVER_EMPTY:
+        if getattr(options, name) == "":
+            raise WrongUsage(f"--{name} is empty (an unset variable?); leave it out or name one")
+    session = options.session or os.environ.get("MILK_SESSION") or None
+    return Client(options.socket, store=options.store, session=session, autostart=command.autostart)
+
+
+def _print(answer: object, command: Command, options: Options) -> None:
+    out = Output.standard()
     if options.json:
         out.json(answer)
     else:
         command.say(answer, out, options)
-    return command.verdict(answer)
-
-
-def _candidates(client: Client, command: Command, options: Options) -> str:
-    """Numbered, what the references of the command may mean."""
-    lines = [""]
-    for name in command.refs:
-        given = getattr(options, name)
-        try:
-            found = client.resolve(given if isinstance(given, str) else " ".join(given))["percepts"]
-        except MilkdError:  # this one fits nothing; another is ambiguous
-            continue
-        if len(found) > 1:
-            lines += [
-                f"{number}. {percept['id']}  {visible(percept['content'])}"
-                for number, percept in enumerate(found, 1)
-            ]
-    return "\n".join(lines)
-
-
-def _complain(message: str, code: int) -> int:
-    """Print a message to standard error, its further lines indented."""
-    text = "\n  ".join(visible(line) for line in message.split("\n"))
-    sys.stderr.write(f"milkctl: {text}\n")
-    return code
+    sys.stdout.flush()

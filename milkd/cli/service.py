@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
-from milkd.cli.command import Command
+from milkd.cli.command import Command, always
 from milkd.cli.output import counted, duration, visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser
+    from typing import Any
 
     from milkd.cli.command import Options
     from milkd.cli.output import Output
     from milkd.client import Client
-    from milkd.shapes import Health, Stats
+    from milkd.shapes import Health
 
 __all__ = ["COMMANDS"]
 
 
-def _stats(client: Client, _options: Options) -> Stats:
-    return client.stats()
+def _stats(client: Client, _options: Options) -> dict[str, Any]:
+    """The counts, and whose they are."""
+    hello = client.hello()
+    return {
+        **client.stats(),
+        "store": hello["store"],
+        "socket": hello["socket"],
+    }
 
 
-def _say_stats(stats: Stats, out: Output, _options: Options) -> None:
+def _say_stats(stats: dict[str, Any], out: Output, _options: Options) -> None:
     out.line(f"milkd {stats['version']} ({stats['core']}), run {stats['run_id']}")
+    out.line(f"store  {visible(stats['store'])}")
+    out.line(f"socket {visible(stats['socket'])}")
     out.line(
         f"up {duration(stats['uptime_seconds'])}, {counted(stats['connections'], 'connection')}"
     )
@@ -41,7 +50,8 @@ def _health(client: Client, _options: Options) -> Health:
 
 
 def _say_health(health: Health, out: Output, _options: Options) -> None:
-    out.line(f"{health['status']}: {health['indexed']} of {health['total']} percepts searchable")
+    total = counted(health["total"], "percept")
+    out.line(f"{health['status']}: {health['indexed']} of {total} searchable")
     for reason in health["reasons"]:
         out.line(f"  {visible(reason)}")
 
@@ -75,7 +85,7 @@ COMMANDS = {
         _stats,
         _say_stats,
         _no_arguments,
-        about="Print counts of percepts and connections, and times.",
+        about="Print where store and socket are, counts of percepts and connections, and times.",
     ),
     "health": Command(
         _health,
@@ -97,6 +107,7 @@ COMMANDS = {
         _stop,
         _say_stopped,
         _no_arguments,
+        changes=always,
         about="Save everything and stop the daemon.  Exit code 3 if none runs.",
         autostart=False,
     ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from milkd.cli.command import Command
+from milkd.cli.command import Command, WrongUsage, always
 from milkd.cli.output import counted, duration, visible
 from milkd.cli.table import Column, draw
 from milkd.errors import InvalidParams
@@ -23,7 +23,7 @@ __all__ = ["COMMANDS"]
 COUNTS = (
     ("decayed", "decayed"),
     ("global_decayed", "decayed globally"),
-    ("edges_applied", "relations applied"),
+    ("edges_applied", "relation(s) applied"),
     ("pruned", "pruned"),
     ("archived", "archived"),
     ("promoted", "promoted"),
@@ -36,6 +36,8 @@ COUNTS = (
 def _session(client: Client, options: Options) -> Any:
     if options.action == "list":
         return _all_sessions(client)
+    if options.id == "":
+        raise WrongUsage("the id is empty (an unset variable?)")
     session = options.id or client.session
     if session is None:
         raise InvalidParams("session", "missing; give its id, --session or $MILK_SESSION")
@@ -74,11 +76,11 @@ def _say_sessions(answer: Sessions, out: Output) -> None:
         out.line("(no sessions)")
         return
     columns = [
-        Column("SESSION"),
+        Column("SESSION", stretches=True),
         Column("STATE"),
         Column("PERCEPTS", right=True),
-        Column("RAN", right=True),
-        Column("CONNECTIONS", right=True),
+        Column("RAN", right=True, spare=2),
+        Column("CONNECTIONS", right=True, spare=1),
     ]
     rows = [
         [
@@ -106,8 +108,16 @@ def _say_report(report: Report, out: Output, _options: Options) -> None:
 def _counts(report: Pass) -> str:
     """The counts that are not zero, and the running time that passed."""
     counts: dict[str, Any] = {**report}
-    said = [f"{counts[key]} {words}" for key, words in COUNTS if counts.get(key)]
+    said = [
+        f"{number} {words.replace('(s)', '' if number == 1 else 's')}"
+        for key, words in COUNTS
+        if (number := counts.get(key))
+    ]
     return f"{', '.join(said) or 'nothing to do'}; {duration(counts['running_seconds'])} had run"
+
+
+def _changes(options: Options) -> bool:
+    return options.action in ("open", "close", "drop")
 
 
 def _session_arguments(parser: ArgumentParser) -> None:
@@ -124,6 +134,7 @@ COMMANDS = {
         _session,
         _say_session,
         _session_arguments,
+        changes=_changes,
         about="open   make a session ready (the first command in it does so too)\n"
         "close  end it, with a pass over it\n"
         "drop   delete it with all that is in it\n"
@@ -133,6 +144,7 @@ COMMANDS = {
         _consolidate,
         _say_report,
         _no_arguments,
+        changes=always,
         about="One pass: facts fade by the running time since the last one, relations act, and\n"
         "what is due is promoted, archived or pruned.  Over global and the session;\n"
         "without a session, over global and every open one.",

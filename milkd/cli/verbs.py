@@ -14,8 +14,8 @@ __all__ = ["GROUPS", "command", "overview", "resembling"]
 
 GROUPS = {
     "Stating and changing facts": {
-        "record": ("facts", "state a fact, or reinforce the one it restates"),
-        "learn": ("facts", "state a fact for good: global, never fading"),
+        "record": ("stating", "state a fact, or reinforce the one it restates"),
+        "learn": ("stating", "state a fact for good: global, never fading"),
         "edit": ("facts", "give a fact other words"),
         "forget": ("facts", "delete a fact"),
         "restore": ("facts", "bring a fact back from the archive"),
@@ -48,10 +48,10 @@ FOOT = """\
   --session ID   session to work in ($MILK_SESSION); without one, facts are global
   --store DIR    directory of the memory ($MILK_MEMORY_DIR, ~/.milk/memory)
   --socket PATH  socket of the daemon ($MILKD_SOCKET)
-  --json         print the daemon's answer as it is
+  --json         print the daemon's answer as it is; an error too
   --version      print the version
 
-`milkctl VERB --help` tells more.  Except for health, ping and stop, a daemon is started
+`milkctl help VERB` tells more.  Except for health, ping and stop, a daemon is started
 if none runs.  Exit codes: 0 done, 1 refused, 2 wrong usage, 3 no daemon."""
 
 
@@ -80,12 +80,14 @@ def resembling(word: str) -> str | None:
     from difflib import get_close_matches
 
     names = [verb for verbs in GROUPS.values() for verb in verbs]
-    return next(iter(get_close_matches(word, names, 1)), None)
+    return next(iter(get_close_matches(word, [*names, "help"], 1)), None)
 
 
 def _commands(module: str) -> dict[str, Command]:
     """The commands of a module; `importlib` would take longer than all of them."""
-    if module == "facts":
+    if module == "stating":
+        from milkd.cli.stating import COMMANDS
+    elif module == "facts":
         from milkd.cli.facts import COMMANDS
     elif module == "reading":
         from milkd.cli.reading import COMMANDS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -31,7 +32,7 @@ def config(path: Path) -> Config:
     return {"values": values, "path": str(path), "warnings": []}
 
 
-def test_a_missing_file_iswrite_defaults_with_all_defaults(tmp_path: Path) -> None:
+def test_a_missing_file_is_written_with_all_defaults(tmp_path: Path) -> None:
     path = tmp_path / "new" / "config.json"
     assert write_defaults(config(path)) == {
         "path": str(path),
@@ -75,6 +76,39 @@ def test_a_file_that_is_not_understood_is_left_alone(text: str, tmp_path: Path) 
     assert path.read_bytes() == text.encode("latin-1")
 
 
+def test_a_directory_in_the_place_of_the_file_is_a_refusal(place: Place, milkctl: Milkctl) -> None:
+    place.start()
+    path = place.home / ".milk" / "config.json"
+    path.mkdir()
+    ran = milkctl("config", "init")
+    assert (ran.code, ran.out, ran.err) == (1, "", f"milkctl: {path}: Is a directory\n")
+
+
+def test_a_directory_that_takes_no_file_is_a_refusal(place: Place, milkctl: Milkctl) -> None:
+    place.start()
+    (place.home / ".milk" / "config.json").symlink_to("/proc/none/config.json")
+    ran = milkctl("config", "init")
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err.startswith("milkctl: /proc/none")
+
+
+def test_settings_are_in_force_as_soon_as_they_are_written(place: Place, milkctl: Milkctl) -> None:
+    place.start()
+    milkctl("config", "init")
+    rows = [line.split("\t") for line in milkctl("config", "show").out.splitlines()]
+    assert {row[3] for row in rows} == {"config"}
+
+
+def test_settings_that_are_written_but_refused_are_said_so(place: Place, milkctl: Milkctl) -> None:
+    place.start()
+    path = place.home / ".milk" / "config.json"
+    path.write_text('{"memory": {"reconfirm_cap": "high"}}')
+    ran = milkctl("config", "init")
+    assert ran.code == 1
+    assert ran.err.startswith(f"milkctl: {path} is written, but not in force: ")
+    assert "reconfirm_cap" in ran.err
+
+
 def test_every_setting_is_shown_with_unit_and_origin(place: Place, milkctl: Milkctl) -> None:
     place.start()
     rows = [line.split("\t") for line in milkctl("config").out.splitlines()]
@@ -82,10 +116,11 @@ def test_every_setting_is_shown_with_unit_and_origin(place: Place, milkctl: Milk
     assert milkctl("config", "path").out == f"{place.home}/.milk/config.json\n"
 
 
-def test_settings_arewrite_defaults_changed_and_read_again(place: Place, milkctl: Milkctl) -> None:
+def test_settings_are_written_changed_and_read_again(place: Place, milkctl: Milkctl) -> None:
     place.start()
     path = place.home / ".milk" / "config.json"
-    assert "settings written" in milkctl("config", "init").out
+    assert re.search(r": \d+ settings written\n", milkctl("config", "init").out)
+    assert "all set already" in milkctl("config", "init").out
     assert milkctl("config", "init").out == f"{path}: all set already\n"
     document = json.loads(path.read_text())
     document["memory"]["reconfirm_cap"] = 0.5

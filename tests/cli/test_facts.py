@@ -1,11 +1,12 @@
-"""Commands that state and change facts, in the words that people read."""
+"""Commands that change facts which are there, in the words that people read."""
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import pytest
+
+from terminal import on_a_terminal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,55 +24,6 @@ def daemon(place: Place) -> None:
     place.start()
 
 
-def test_a_new_fact_is_recorded_and_a_restated_one_reinforced(milkctl: Milkctl) -> None:
-    first = milkctl("record", WEST)
-    found = re.fullmatch(r"recorded #([0-9a-f]{8}) \(global, w 0\.70\)\n", first.out)
-    assert found
-    again = milkctl("record", "deploys go through the west cluster now")
-    assert again == (
-        0,
-        f"already known — reinforced (83 % similar): #{found[1]} {WEST}, w 0.75\n",
-        "",
-    )
-
-
-def test_words_need_no_quotes_and_a_dash_reads_standard_input(milkctl: Milkctl) -> None:
-    milkctl("record", *WEST.split())
-    milkctl("record", "-", stdin=b"the user prefers tabs\n")
-    assert WEST in milkctl("recall", "deploys").out
-    assert "the user prefers tabs  #" in milkctl("recall", "prefers").out
-
-
-def test_what_is_said_of_a_fact_is_kept_with_it(place: Place, milkctl: Milkctl) -> None:
-    milkctl("--session", "s1", "record", "--producer", "user", "--subject", "deploys", WEST)
-    milkctl("record", "--core", "--role", "when=always", "--consumer", "primary", "use tabs")
-    with place.client(session="s1") as client:
-        west, tabs = client.list(sort="created_at")["percepts"][::-1]
-    assert (west["producer"], west["roles"], west["scope"]) == (
-        "user",
-        {"theme": "deploys"},
-        "session",
-    )
-    assert (tabs["core"], tabs["roles"], tabs["consumer"]) == (True, {"when": "always"}, "primary")
-
-
-def test_a_relation_is_made_with_the_fact_or_said_to_have_failed(milkctl: Milkctl) -> None:
-    west = milkctl("record", WEST).out.split()[1]
-    made = milkctl(
-        "record", "the east cluster is a spare", "--relation", "extends", "--related-to", west
-    )
-    east = made.out.split()[1]
-    assert made.out.splitlines()[1:] == [f"  {east} extends {west}"]
-    failed = milkctl("record", "lunch is at noon", "--relation", "extends", "--related-to", "ffff")
-    assert failed.code == 0
-    assert "  recorded without its relation: " in failed.out
-
-
-def test_a_learned_fact_is_for_good(milkctl: Milkctl) -> None:
-    assert re.fullmatch(r"learned: #[0-9a-f]{8}, w 1\.00\n", milkctl("learn", WEST).out)
-    assert milkctl("learn", WEST).out.startswith("already known — reinforced: #")
-
-
 def test_a_fact_is_edited_in_place(milkctl: Milkctl) -> None:
     west = milkctl("record", WEST).out.split()[1]
     edited = milkctl("edit", west, "deploys", "go", "through", "the", "east", "cluster")
@@ -83,6 +35,37 @@ def test_a_fact_is_forgotten_by_its_words_or_its_id(milkctl: Milkctl) -> None:
     assert milkctl("forget", *WEST.split()).out == f"forgotten {west} {WEST}\n"
     again = milkctl("forget", west)
     assert (again.code, again.out) == (1, "")
+
+
+def test_on_a_terminal_a_fact_named_by_its_text_goes_only_if_the_user_says_so(
+    place: Place, milkctl: Milkctl
+) -> None:
+    west = milkctl("record", WEST).out.split()[1]
+    kept = on_a_terminal(place, "forget", "west cluster", typed=b"\n")
+    assert f"[0.70] {WEST}  {west}\n" in kept.out
+    assert "forget it? [y/N] " in kept.out
+    assert kept.out.endswith("milkctl: not forgotten\n")
+    assert kept.code == 1
+    assert on_a_terminal(place, "forget", "west cluster", typed=b"\xff\n").code == 1
+    ident = milkctl("list").out[:3]
+    milkctl("edit", west, f"{WEST} {ident} #")
+    for text in ("#", ident):  # too short for an id
+        assert on_a_terminal(place, "forget", text, typed=b"n\n").code == 1
+    milkctl("edit", west, WEST)
+    gone = on_a_terminal(place, "forget", "west cluster", typed=b"yes\n")
+    assert gone.out.endswith(f"forgotten {west} {WEST}\n")
+    assert gone.code == 0
+
+
+@pytest.mark.parametrize("named", ["by id", "by prefix", "with --yes"])
+def test_who_names_an_id_or_says_yes_is_not_asked(
+    named: str, place: Place, milkctl: Milkctl
+) -> None:
+    milkctl("record", WEST)
+    ident = milkctl("list").out.split("\t")[0]
+    ref = {"by id": [ident], "by prefix": [f"#{ident[:6].upper()}"]}
+    gone = on_a_terminal(place, "forget", *ref.get(named, ["--yes", "west cluster"]))
+    assert (gone.code, gone.out) == (0, f"forgotten #{ident[:8]} {WEST}\n")
 
 
 def test_equal_facts_elsewhere_are_forgotten_on_request(place: Place, milkctl: Milkctl) -> None:

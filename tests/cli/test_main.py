@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
 import signal
 import subprocess
 import sys
@@ -12,8 +10,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 import milkd
 from scripted import Peer, Scripted
+from terminal import on_a_terminal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,6 +41,18 @@ def test_the_version_is_that_of_the_package(milkctl: Milkctl) -> None:
     assert milkctl("--version") == (0, f"milkctl {milkd.__version__}\n", "")
 
 
+def test_the_version_is_json_too(milkctl: Milkctl) -> None:
+    for arguments in (("--version", "--json"), ("--json", "--version")):
+        assert json.loads(milkctl(*arguments).out) == {"version": milkd.__version__}
+
+
+def test_help_is_a_verb_too(milkctl: Milkctl) -> None:
+    assert milkctl("help") == milkctl("--help") == milkctl("help", "help")
+    assert milkctl("help", "recall") == milkctl("recall", "--help")
+    assert milkctl("help", "recal").code == 2
+    assert "did you mean help?" in milkctl("hlep").err
+
+
 def test_an_unknown_verb_is_refused_with_the_one_that_was_meant(milkctl: Milkctl) -> None:
     ran = milkctl("recal", "tabs")
     assert ran.code == 2
@@ -56,6 +69,44 @@ def test_wrong_usage_is_told_from_a_refusal(milkctl: Milkctl) -> None:
     assert milkctl("recall").code == 2
     assert milkctl("record", "--core=maybe", "tabs").code == 2
     assert milkctl("relate", "abcd").code == 2
+
+
+@pytest.mark.parametrize("option", ["--session", "--store", "--socket"])
+@pytest.mark.parametrize("verb", ["recall", "list"])
+def test_an_empty_option_is_wrong_usage_not_an_absent_one(
+    option: str, verb: str, milkctl: Milkctl
+) -> None:
+    for arguments in ((option, ""), (f"{option}=",)):
+        ran = milkctl(verb, *arguments, "tabs")
+        assert (ran.code, ran.out) == (2, "")
+        assert ran.err == (
+            f"milkctl: {option} is empty (an unset variable?); leave it out or name one\n"
+        )
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--session", "a", "recall", "--session", "b", "tabs"),
+        ("record", "--producer", "user", "--producer", "user", "tabs"),
+        ("list", "--sort", "w", "tabs", "--sort=score"),
+    ],
+)
+def test_an_option_given_twice_is_wrong_usage(arguments: tuple[str, ...], milkctl: Milkctl) -> None:
+    ran = milkctl(*arguments)
+    assert (ran.code, ran.out) == (2, "")
+    assert "may be given once only" in ran.err
+
+
+def test_a_dash_among_words_is_wrong_usage(milkctl: Milkctl) -> None:
+    for arguments in (
+        ("record", "-", "extra"),
+        ("recall", "tabs", "-"),
+        ("edit", "abcd", "-", "x"),
+    ):
+        ran = milkctl(*arguments, stdin=b"text")
+        assert (ran.code, ran.out) == (2, "")
+        assert "either - for standard input, or words" in ran.err
 
 
 def test_without_a_daemon_the_code_is_three_and_a_variable_forbids_to_start_one(
@@ -99,6 +150,25 @@ def test_the_session_may_come_from_the_environment(place: Place) -> None:
     assert b"tabs" not in place.milkctl("recall", "tabs", "--session", "s2").stdout
 
 
+def test_an_empty_variable_names_no_session(place: Place) -> None:
+    place.start()
+    place.env["MILK_SESSION"] = ""
+    assert b"(global, " in place.milkctl("record", "tabs are for indenting").stdout
+
+
+def test_an_error_is_json_too(place: Place, milkctl: Milkctl) -> None:
+    ran = milkctl("recall", "tabs", "--json")
+    told = json.loads(ran.out)["error"]
+    assert (ran.code, ran.err, told["code"]) == (3, "", "daemon_unreachable")
+    place.start()
+    ran = milkctl("show", "no such thing", "--json")
+    told = json.loads(ran.out)["error"]
+    assert (ran.code, ran.err, told["code"]) == (1, "", "not_found")
+    assert told["message"].startswith("no percept visible here fits")
+    ran = milkctl("show", "--json")
+    assert (ran.code, ran.out) == (2, "")
+
+
 def test_json_is_the_daemons_answer_as_it_is(place: Place, milkctl: Milkctl) -> None:
     place.start()
     outcome = json.loads(milkctl("record", "tabs\tare \x1b for indenting", "--json").out)
@@ -136,8 +206,11 @@ def test_an_ambiguous_reference_lists_what_it_may_mean(place: Place, milkctl: Mi
         client.import_(twins)
     ran = milkctl("forget", "abcd")
     assert (ran.code, ran.out) == (1, "")
-    for number, twin in enumerate(twins, 1):
-        assert f"  {number}. {twin['id']}  the very same words" in ran.err
+    listed = [f"  {twin['id']}  the very same words" for twin in twins]
+    assert ran.err.splitlines() == ["milkctl: 2 percepts fit:", *listed]
+    told = json.loads(milkctl("forget", "abcd", "--json").out)["error"]
+    assert told["code"] == "ambiguous"
+    assert [each["id"] for each in told["candidates"]] == [twin["id"] for twin in twins]
     unclear = milkctl("relate", "abcd", "extends", "no such thing")
     assert unclear.code == 1
     assert milkctl("forget", "abcd0000").code == 0
@@ -212,42 +285,40 @@ def test_an_interrupted_command_ends_without_a_traceback(place: Place) -> None:
     assert command.returncode == 130
 
 
-def on_a_terminal(place: Place, *arguments: str) -> str:
-    """What a command prints on a terminal of 60 columns."""
-    ours, theirs = pty.openpty()
-    ran = subprocess.run(
-        [sys.executable, "-m", "milkd.cli", *arguments],
-        env=place.env | {"COLUMNS": "60", "TERM": "xterm"},
-        stdout=theirs,
-        check=True,
-    )
-    os.close(theirs)
-    assert ran.returncode == 0
-    parts = []
-    try:
-        while part := os.read(ours, 65536):
-            parts.append(part)
-    except OSError:  # Linux: EIO at the end of a terminal
-        pass
-    os.close(ours)
-    return b"".join(parts).decode().replace("\r\n", "\n")
-
-
 def test_on_a_terminal_a_list_is_a_table_that_fits(place: Place) -> None:
     place.start()
     with place.client() as client:
         ident = client.record("deploys go through the west cluster, always " * 3)["id"]
-    head, row = on_a_terminal(place, "list").splitlines()
-    assert head == "\x1b[1mID         SCOPE      W  CORE  PRODUCER  FOR  CONTENT\x1b[0m"
+    head, row = on_a_terminal(place, "list").out.splitlines()
+    assert head == "ID         SCOPE      W  CORE  PRODUCER  FOR  CONTENT"
     assert row.startswith(f"#{ident[:8]}  global  0.70        primary   all  deploys go")
     assert row.endswith("…")
     assert len(row) == 60
+
+
+def test_on_a_narrow_terminal_no_line_is_wrapped(place: Place) -> None:
+    place.start()
+    with place.client(session="a-session-with-quite-a-long-name") as client:
+        client.record("deploys go through the west cluster", consumer="escalation")
+        client.learn("the user prefers tabs over spaces everywhere")
+    for arguments in (
+        ("list", "--session", client.session or ""),
+        ("config",),
+        ("session", "list"),
+    ):
+        lines = on_a_terminal(place, *arguments, columns=40).out.splitlines()
+        assert max(map(len, lines)) <= 40
+        assert len(lines) > 1
+    listed = on_a_terminal(place, "list", columns=40).out.splitlines()
+    assert listed[0] == "ID         SCOPE      W  CONTENT"
+    assert "session_half_life_days" in on_a_terminal(place, "config", columns=40).out
 
 
 def test_no_color_is_respected(place: Place) -> None:
     place.start()
     with place.client() as client:
         client.record("deploys go through the west cluster")
-    assert "\x1b[2m#" in on_a_terminal(place, "recall", "deploys")
+    place.env["NO_COLOR"] = ""
+    assert "\x1b[2m#" in on_a_terminal(place, "recall", "deploys").out
     place.env["NO_COLOR"] = "1"
-    assert "\x1b" not in on_a_terminal(place, "recall", "deploys")
+    assert "\x1b" not in on_a_terminal(place, "recall", "deploys").out

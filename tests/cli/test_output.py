@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from milkd.cli.command import WrongUsage
 from milkd.cli.output import Output, duration, percent, short, spoken, visible
 from milkd.errors import InvalidParams
 
@@ -75,8 +76,15 @@ def test_words_are_joined_and_a_lone_dash_reads_standard_input(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     given(monkeypatch, "zwei\nZeilen ü\n".encode())
-    assert spoken(["a", "-", "b"]) == "a - b"
+    assert spoken(["a", "-b"]) == "a -b"
     assert spoken(["-"]) == "zwei\nZeilen ü"
+
+
+def test_a_dash_among_words_could_mean_either(monkeypatch: pytest.MonkeyPatch) -> None:
+    given(monkeypatch, b"text")
+    for words in (["-", "a"], ["a", "-", "b"], ["-", "-"]):
+        with pytest.raises(WrongUsage, match="either - for standard input, or words"):
+            spoken(words)
 
 
 def test_standard_input_must_be_utf8_of_a_bounded_size(monkeypatch: pytest.MonkeyPatch) -> None:

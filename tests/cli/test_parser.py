@@ -39,4 +39,4 @@ def test_a_role_needs_a_name_and_a_text(capsys: pytest.CaptureFixture[str]) -> N
     assert options.role == [("theme", "a=b"), ("when", "now")]
     with pytest.raises(SystemExit):
         parser.parse("record", command, ["--role", "theme", "x"])
-    assert "--role" in capsys.readouterr().err
+    assert "argument --role: found 'theme', expected NAME=TEXT" in capsys.readouterr().err

@@ -38,7 +38,21 @@ def test_results_are_limited_by_strength_and_number(milkctl: Milkctl) -> None:
     assert len(milkctl("recall", "deploys").out.splitlines()) == 2
     assert len(milkctl("recall", "deploys", "--max-results", "1").out.splitlines()) == 1
     assert "announced" in milkctl("recall", "deploys", "--min-confidence", "0.9").out
-    assert milkctl("recall", "deploys", "--min-confidence", "2").code == 1
+
+
+def test_a_number_out_of_its_range_is_wrong_usage(milkctl: Milkctl) -> None:
+    for verb, option, value, expected in (
+        ("recall", "--min-confidence", "2", "a number from 0 to 1"),
+        ("recall", "--min-confidence", "nan", "a number from 0 to 1"),
+        ("recall", "--max-results", "many", "a whole number from 1 to 500"),
+        ("inject", "--max-bytes", "-1", "a whole number from 0 to 1048576"),
+        ("similar", "--limit", "501", "a whole number from 1 to 500"),
+        ("list", "--limit", "0", "a whole number from 1 upwards"),
+        ("list", "--min-w", "high", "a number from 0 to 1"),
+    ):
+        ran = milkctl(verb, f"{option}={value}", "tabs")
+        assert (ran.code, ran.out) == (2, "")
+        assert ran.err.endswith(f"error: argument {option}: found {value!r}, expected {expected}\n")
 
 
 def test_every_candidate_is_explained_on_request(milkctl: Milkctl) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING
 
 import pytest
 
+from milkd.errors import StorageFailed
 from scripted import Peer, Scripted
 
 if TYPE_CHECKING:
@@ -23,6 +25,8 @@ def test_statistics_are_counts_and_times(place: Place, milkctl: Milkctl) -> None
     milkctl("record", "only for this session", "--session", "s1")
     lines = milkctl("stats").out.splitlines()
     assert re.match(r"milkd \d.* \((compiled|pure) 1\), run ", lines[0])
+    assert lines[1:3] == [f"store  {place.store}", f"socket {place.socket}"]
+    assert json.loads(milkctl("stats", "--json").out)["store"] == str(place.store)
     assert "global 1 percept, archive 0" in lines
     assert lines[-1].startswith("session s1: 1 percept, ran ")
 
@@ -45,6 +49,24 @@ def test_a_daemon_in_trouble_is_code_one_with_its_reasons(
     with Scripted(place.socket, handler):
         ran = milkctl("health")
     assert ran == (1, f"{status}: 3 of 4 percepts searchable\n  the disk is full\n", "")
+
+
+def test_a_daemon_that_stops_without_saving_everything_is_code_one(
+    place: Place, milkctl: Milkctl
+) -> None:
+    said = "stopped, but not everything could be saved: the disk is full"
+    with Scripted(place.socket, lambda peer: peer.refuse(peer.request(), StorageFailed(said))):
+        assert milkctl("stop") == (1, "", f"milkctl: {said}\n")
+
+
+def test_a_daemon_that_dies_while_it_stops_leaves_a_doubt(place: Place, milkctl: Milkctl) -> None:
+    def dying(peer: Peer) -> None:
+        peer.request()
+
+    with Scripted(place.socket, dying):
+        ran = milkctl("stop")
+    assert (ran.code, ran.out) == (3, "")
+    assert "whether it has saved everything is not known" in ran.err
 
 
 def test_ping_and_stop(place: Place, milkctl: Milkctl) -> None:

@@ -31,6 +31,30 @@ def test_a_content_can_neither_add_a_field_nor_a_line() -> None:
     assert drawn([["a", "1", "b\tc\nd"]], terminal=False) == ["a\t1\tb\\tc\\nd"]
 
 
+def test_in_a_pipe_an_escape_is_told_from_a_content_that_looks_like_one() -> None:
+    real, alike = (drawn([["a", "1", text]], terminal=False) for text in ("b\nc", "b\\nc"))
+    assert real == ["a\t1\tb\\nc"]
+    assert alike == ["a\t1\tb\\\\nc"]
+    assert real[0].split("\t")[2].encode().decode("unicode_escape") == "b\nc"
+    assert drawn([["a", "1", "b\\nc"]], terminal=True)[1].endswith("b\\nc")
+
+
+@pytest.mark.parametrize(
+    ("columns", "titles"),
+    [(80, "ID W KIND CONTENT"), (26, "ID W CONTENT"), (22, "ID CONTENT"), (5, "ID C…")],
+)
+def test_where_the_line_is_short_columns_are_left_out_in_their_turn(
+    columns: int, titles: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    some = [COLUMNS[0], Column("W", spare=2), Column("KIND", spare=1), COLUMNS[2]]
+    stream = io.StringIO()
+    draw(Output(stream, terminal=True, colour=False), some, [["abcdef", "0.5", "core", "x" * 90]])
+    head, row = stream.getvalue().splitlines()
+    assert head.split() == titles.split() or columns == 5
+    assert max(len(head), len(row)) <= columns
+
+
 def test_on_a_terminal_columns_are_aligned_under_their_titles(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
