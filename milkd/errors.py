@@ -18,11 +18,12 @@ MilkdError
 │       ├── StoreDamaged
 │       ├── Overloaded
 │       ├── Timeout
+│       │   └── Unanswered      the daemon was silent (client side)
 │       ├── Cancelled
 │       ├── ShuttingDown
 │       ├── VersionMismatch
 │       └── Internal
-├── ConfigError             a config file that cannot be used; nothing was taken from it
+├── ConfigError             a file or variable that cannot be used; nothing was taken from it
 ├── AlreadyRunning          another process holds the store or the socket
 ├── DaemonUnreachable       no daemon answered (client side)
 └── ConnectionLost          the peer went away in the middle (client side)
@@ -59,6 +60,7 @@ __all__ = [
     "StoreDamaged",
     "Timeout",
     "TooLarge",
+    "Unanswered",
     "VersionMismatch",
     "WireError",
     "error_class",
@@ -180,6 +182,10 @@ class Timeout(Failure):
     code = "timeout"
 
 
+class Unanswered(Timeout):
+    """No answer came in time; whether anything was done is not known."""
+
+
 class Cancelled(Failure):
     """The client took the request back."""
 
@@ -205,7 +211,7 @@ class Internal(Failure):
 
 
 class ConfigError(MilkdError):
-    """The configuration cannot be used; the last good one stays in force."""
+    """A file or variable that configures milkd cannot be used; nothing was taken from it."""
 
 
 class AlreadyRunning(MilkdError):

@@ -12,16 +12,23 @@ import sys
 
 from milkd.errors import ConfigError
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 __all__ = [
     "BIND_SUFFIX",
+    "LOCK_SUFFIX",
     "OWN_DIRECTORY",
     "boot_id",
     "check_socket_path",
     "computed_socket",
     "config_path",
     "endpoint_path",
+    "endpoint_text",
     "log_path",
-    "socket_path",
+    "named_socket",
+    "sockets",
     "store_directory",
     "valid_session",
 ]
@@ -30,7 +37,10 @@ OWN_DIRECTORY = ".milkd"
 """The directory inside a store where milkd keeps what is its own."""
 BIND_SUFFIX = ".n"
 """Added to the socket's path while the daemon binds, before it renames (same length limit)."""
+LOCK_SUFFIX = ".lock"
+"""Added to the socket's path: a file that its daemon keeps locked, and that names the store."""
 SUN_PATH = 107 if sys.platform == "linux" else 103  # bytes of sockaddr_un.sun_path, without NUL
+NOTE_SIZE = 4096  # bytes read of the endpoint file, which has some hundred
 SESSION_LENGTH = 64
 RESERVED = ("global", "archive")
 ALNUM = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
@@ -49,12 +59,12 @@ def valid_session(name: str) -> bool:
 def store_directory(explicit: str | None = None) -> str:
     """The store: `explicit`, else `$MILK_MEMORY_DIR`, else `~/.milk/memory`; symlinks resolved."""
     chosen = explicit or os.environ.get("MILK_MEMORY_DIR") or _in_home("memory")
-    return os.path.realpath(os.path.expanduser(chosen))
+    return os.path.realpath(_expanded(chosen))
 
 
 def config_path(explicit: str | None = None) -> str:
     """The config file that milk and milkd share."""
-    return os.path.abspath(os.path.expanduser(explicit or _in_home("config.json")))
+    return os.path.abspath(_expanded(explicit or _in_home("config.json")))
 
 
 def log_path() -> str:
@@ -62,29 +72,48 @@ def log_path() -> str:
     return _in_home("milkd.log")
 
 
-def socket_path(store: str, explicit: str | None = None) -> str:
-    """Where the daemon of a store listens.
+def sockets(store: str, explicit: str | None = None) -> Iterator[str]:
+    """Where to look for the daemon of a store, in order; one started now listens on the last.
 
-    The first that is given: `explicit`, `$MILKD_SOCKET`, the store's endpoint file if it was
-    written on this machine since it started, the computed path.  The variable speaks of the
-    usual store only: who names another one must not be led to the wrong daemon.
+    A path that somebody names is the only one.  Otherwise a running daemon has left a note in
+    its store, so that clients with other variables than its own (of cron, ssh, su) find it.  A
+    note may be stale: if nobody listens there, the daemon's own rule counts.
 
     Args:
         store: As `store_directory` returned it.
         explicit: What the command line names.
     """
+    if (named := named_socket(store, explicit)) is not None:
+        yield named
+        return
+    noted = _noted_socket(store)
+    if noted is not None:
+        yield noted
+    if (computed := computed_socket(store)) != noted:
+        yield computed
+
+
+def named_socket(store: str, explicit: str | None = None) -> str | None:
+    """The socket that the command line names, else `$MILKD_SOCKET`.
+
+    The variable speaks of the usual store only: who names another one must not be led to the
+    wrong daemon.
+    """
     chosen = explicit
     if not chosen and (usual := os.environ.get("MILKD_SOCKET")) and store == store_directory():
         chosen = usual
-    if chosen:
-        return os.path.abspath(os.path.expanduser(chosen))
-    return _recorded_socket(store) or computed_socket(store)
+    return os.path.abspath(_expanded(chosen)) if chosen else None
 
 
 def computed_socket(store: str) -> str:
-    """The socket of a store that nobody gave another: one path a store, by its real path."""
+    """The socket of a store that nobody gave another: one path a store, by its real path.
+
+    The plain name is for the memory in the user's real home.  By `$HOME` it would belong to
+    several stores, whose daemons would meet in a runtime directory that they share.
+    """
     name = "milkd.sock"
-    if store != os.path.realpath(_in_home("memory")):
+    home = _real_home()
+    if not home or store != os.path.realpath(os.path.join(home, ".milk", "memory")):
         import hashlib
 
         name = f"milkd-{hashlib.sha256(os.fsencode(store)).hexdigest()[:8]}.sock"
@@ -92,12 +121,13 @@ def computed_socket(store: str) -> str:
 
 
 def endpoint_path(store: str) -> str:
-    """The file in which a daemon tells on which socket it listens.
+    """The file in which a running daemon notes on which socket it listens."""
+    return os.path.join(store, OWN_DIRECTORY, "endpoint")
 
-    A JSON object: `socket` (absolute path), `host`, `boot_id`.  Reading it costs a client the
-    import of `json`, so it need only be there while the socket is not the computed one.
-    """
-    return os.path.join(store, OWN_DIRECTORY, "endpoint.json")
+
+def endpoint_text(socket: str) -> bytes:
+    """What that file holds: the socket, the host and the boot id, a line each."""
+    return b"".join(os.fsencode(line) + b"\n" for line in (socket, *_machine()))
 
 
 def boot_id() -> str:
@@ -124,7 +154,44 @@ def check_socket_path(path: str) -> None:
 
 
 def _in_home(name: str) -> str:
-    return os.path.join(os.path.expanduser("~"), ".milk", name)
+    return os.path.join(_home(), ".milk", name)
+
+
+def _expanded(path: str) -> str:
+    """The path with a leading `~` replaced, by our own idea of the home."""
+    if path == "~" or path.startswith("~/"):
+        return _home() + path[1:]
+    return os.path.expanduser(path)
+
+
+def _home() -> str:
+    """The home directory: `$HOME`, else that of the user database.
+
+    Raises:
+        ConfigError: There is neither.
+    """
+    home = os.environ.get("HOME") or _real_home()
+    if not home:
+        raise ConfigError(
+            f"$HOME is not set, and user id {os.getuid()} has no home directory; "
+            "set $HOME to a directory of yours"
+        )
+    return home
+
+
+def _real_home() -> str:
+    """The home directory of the user database; empty if it has none for us."""
+    import pwd
+
+    try:
+        return pwd.getpwuid(os.getuid()).pw_dir
+    except KeyError:
+        return ""
+
+
+def _machine() -> tuple[str, str]:
+    """This machine, since it started."""
+    return os.uname().nodename, boot_id()
 
 
 def _runtime_directory(name: str) -> str:
@@ -136,9 +203,10 @@ def _runtime_directory(name: str) -> str:
     usual = f"/run/user/{uid}"
     if _owned_directory(usual, uid, private=True):
         return os.path.join(usual, "milkd")
-    own = _in_home("run")
+    home = os.environ.get("HOME") or _real_home()
+    own = os.path.join(home, ".milk", "run")
     fits = len(os.fsencode(os.path.join(own, name + BIND_SUFFIX))) <= SUN_PATH
-    if fits and os.access(os.path.expanduser("~"), os.W_OK | os.X_OK):
+    if home and fits and os.access(home, os.W_OK | os.X_OK):
         return own
     return os.path.join(os.environ.get("TMPDIR") or "/tmp", f"milkd-{uid}")
 
@@ -153,17 +221,25 @@ def _owned_directory(path: str, uid: int, *, private: bool = False) -> bool:
     return mode & 0o170000 == 0o040000 and found.st_uid == uid and not (private and mode & 0o077)
 
 
-def _recorded_socket(store: str) -> str | None:
+def _noted_socket(store: str) -> str | None:
+    """The socket in the store's endpoint file, if that was written here since the start."""
     try:
         with open(endpoint_path(store), "rb") as file:
-            text = file.read(65_536)
+            lines = file.read(NOTE_SIZE).split(b"\n")
     except OSError:
         return None
-    import json
-
-    try:
-        told = json.loads(text)
-        here = told["host"] == os.uname().nodename and told["boot_id"] == boot_id()
-        return os.path.abspath(told["socket"]) if here else None
-    except (ValueError, TypeError, LookupError, RecursionError):
+    if len(lines) != 4 or lines[3]:
         return None
+    socket, *machine = map(os.fsdecode, lines[:3])
+    here = os.path.isabs(socket) and tuple(machine) == _machine()
+    return socket if here and not _is_anothers(socket, store) else None
+
+
+def _is_anothers(socket: str, store: str) -> bool:
+    """Whether the socket's lock tells that the daemon of another store took the path since."""
+    try:
+        with open(socket + LOCK_SUFFIX, "rb") as file:
+            holder = file.read(NOTE_SIZE)
+    except (OSError, ValueError):
+        return False
+    return bool(holder) and holder != os.fsencode(store)

@@ -43,6 +43,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 item.add_marker(pytest.mark.skip(reason="runs with the extension only"))
 
 
+@pytest.fixture(autouse=True)
+def no_memory_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test meets the memory of whoever runs it."""
+    for name in ("MILK_MEMORY_DIR", "MILKD_SOCKET", "MILK_SESSION"):
+        monkeypatch.delenv(name, raising=False)
+
+
 @pytest.fixture(scope="session", params=["compiled", "pure"])
 def kernels(request: pytest.FixtureRequest) -> ModuleType:
     """Each implementation of the kernels in turn."""

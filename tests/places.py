@@ -98,10 +98,12 @@ class Place:
             time.sleep(0.01)
 
     def client(self, session: str | None = None, *, autostart: bool = False) -> milkd.Client:
-        """A client of the daemon, or of the one to be started."""
-        return milkd.Client(
-            str(self.socket), store=str(self.store), session=session, autostart=autostart
-        )
+        """A client of the daemon, or of the one to be started.
+
+        Only that one is told of the store: a client that is checks whose daemon it meets.
+        """
+        store = str(self.store) if autostart else None
+        return milkd.Client(str(self.socket), store=store, session=session, autostart=autostart)
 
     def milkctl(self, *arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
         """The command as a process of its own, its output in pipes."""

@@ -14,7 +14,7 @@ MODULES = sorted(ROOT.rglob("*.py"))
 
 # A layer is a folder or a module directly under milkd; several modules make up the client.
 ANYBODY = {"errors", "paths"}
-CLIENT = {"autostart", "chunks", "client", "dial", "events", "link", "methods", "shapes"}
+CLIENT = {"autostart", "chunks", "client", "dial", "doubt", "events", "link", "methods", "shapes"}
 MAY_IMPORT = {
     "__init__": {"client"},
     "__main__": {"daemon"},

@@ -17,7 +17,7 @@ import socket
 import stat
 
 from milkd.errors import AlreadyRunning, ConfigError
-from milkd.paths import BIND_SUFFIX, check_socket_path
+from milkd.paths import BIND_SUFFIX, LOCK_SUFFIX, check_socket_path
 
 BACKLOG = 128
 LISTENING = "00010000"
@@ -27,10 +27,16 @@ Identity = tuple[int, int]
 
 
 class Address:
-    """A socket path of ours, from taking it to giving it back."""
+    """A socket path of ours, from taking it to giving it back.
 
-    def __init__(self, path: str) -> None:
+    Args:
+        path: Where to listen.
+        store: The store that is served there.
+    """
+
+    def __init__(self, path: str, store: str) -> None:
         self.path = path
+        self._store = store
         self._lock: int | None = None
         self._identity: Identity | None = None
 
@@ -43,14 +49,21 @@ class Address:
         """
         check_socket_path(self.path)
         ensure_directory(os.path.dirname(self.path))
-        self._lock = lock(self.path + ".lock")
+        self._lock = lock(self.path + LOCK_SUFFIX)
         try:
             _check_free(self.path)
+            self._sign(self._lock)
             listening, self._identity = _publish(self.path)
         except BaseException:
             self.unlock()
             raise
         return listening
+
+    def _sign(self, lock: int) -> None:
+        """Name the store in the lock, so that nobody follows an older note to us from another."""
+        with contextlib.suppress(OSError):
+            os.ftruncate(lock, 0)
+            os.pwrite(lock, os.fsencode(self._store), 0)
 
     def is_ours(self) -> bool:
         """Whether the path still leads to our socket."""
@@ -107,7 +120,7 @@ def lock(path: str) -> int:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         os.close(fd)
-        raise AlreadyRunning(f"another milkd serves {path.removesuffix('.lock')}") from None
+        raise AlreadyRunning(f"another milkd serves {path.removesuffix(LOCK_SUFFIX)}") from None
     return fd
 
 

@@ -4,32 +4,33 @@ Everything applied while a commit is under way goes into the next one.  An answe
 names the newest batch it could depend on and leaves when that is durable, so
 nobody ever sees what a crash would undo; while nothing is under way no answer
 waits.  A batch that the disk refuses is undone in memory together with all that
-came after it.
+came after it: every scope goes back to its last durable image, which is kept here,
+so that undoing asks nothing of a disk that has just failed.
 """
 
 from __future__ import annotations
 
 import logging
-from functools import partial
 from typing import TYPE_CHECKING
 
 import trio
 
 from milkd.daemon.batches import Batch
-from milkd.daemon.fatal import EXIT_IO, EXIT_SOFTWARE, Fatal, trace
+from milkd.daemon.fatal import EXIT_SOFTWARE, Fatal, trace
 from milkd.daemon.uses import Uses
+from milkd.engine.changes import Awarded
 from milkd.engine.percept import ARCHIVE, GLOBAL, ScopeImage
-from milkd.errors import MilkdError, ReadOnly, StorageFailed, StorageFull, WireError
+from milkd.errors import ReadOnly, StorageFailed, StorageFull, WireError
 from milkd.store.files import Poisoned
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from milkd.daemon.disk import Disk
     from milkd.daemon.health import Health
     from milkd.engine.changes import Change, Used
     from milkd.engine.engine import Engine
-    from milkd.store.store import Store
+    from milkd.store.store import Commit, Store
 
 HEALTH_KEY = "commit"
 
@@ -42,8 +43,12 @@ class Commits:
     Args:
         store: Where they go.
         engine: Holds the state that they lead to.
-        reading: The running clocks, for scopes that have to be loaded again.
+        reading: The running clocks, for scopes that go back to an earlier image.
         linger_s: For how long uses of percepts may wait for company.
+
+    Attributes:
+        settled: Called after every commit, good or bad.
+        succeeded: Whether any commit has been durable yet.
     """
 
     def __init__(
@@ -67,8 +72,17 @@ class Commits:
         self._uses = Uses()
         self._wake = trio.Event()
         self._poison: StorageFailed | None = None
+        self._durable = {name: ScopeImage(name=name) for name in (GLOBAL, ARCHIVE)}
         self.settled: Callable[[], None] = lambda: None
-        """Called after every commit, good or bad."""
+        self.succeeded = False
+
+    def loaded(self, image: ScopeImage) -> None:
+        """Take note of a scope that the engine has loaded from the store."""
+        self._durable[image.name] = image
+
+    def unloaded(self, scope: str) -> None:
+        """Forget a scope that the engine has let go."""
+        del self._durable[scope]
 
     def check(self) -> None:
         """Refuse to go on after the disk has lost its credit.
@@ -143,14 +157,21 @@ class Commits:
         except Poisoned as error:
             self._give_up(batch, error)
         except (StorageFull, StorageFailed, ReadOnly) as error:
-            await self._fail(batch, error)
+            self._fail(batch, error)
         except Exception as error:
             raise Fatal(EXIT_SOFTWARE, f"a commit went wrong\n{trace(error)}") from None
         else:
+            self._keep(commit)
             self._health.clear(HEALTH_KEY)
             batch.settle()
 
-    async def _fail(self, batch: Batch, error: WireError) -> None:
+    def _keep(self, commit: Commit) -> None:
+        """From now on, undoing goes back to this."""
+        self.succeeded = True
+        self._durable |= {image.name: image for image in commit.images}
+        self._durable |= {name: ScopeImage(name=name) for name in commit.dropped}
+
+    def _fail(self, batch: Batch, error: WireError) -> None:
         """Undo what is not durable.  Lost uses do no harm, so they cost no undoing."""
         _log.error("a commit failed: %s: %s", error.code, error)
         self._health.note(
@@ -159,39 +180,20 @@ class Commits:
             read_only=isinstance(error, ReadOnly),
         )
         if batch.urgent:
-            images = await self._durable_images()
-            # No await from here on: memory changes from doomed to durable at one stroke.
-            self._reload(images)
             doomed, self._pending = self._pending, Batch()
             self._uses = Uses()
+            self._undo((*batch.changes, *doomed.changes))
             doomed.settle(error)
         batch.settle(error)
 
-    async def _durable_images(self) -> dict[str, ScopeImage]:
-        """What the disk holds of every loaded scope, those included that load meanwhile.
-
-        Requests go on being decided on the doomed state during this; they join the pending
-        batch or depend on it, and so fail with it.
-        """
-        images: dict[str, ScopeImage] = {}
-        while missing := [name for name in self._loaded() if name not in images]:
-            for name in missing:
-                try:
-                    loaded = await self._disk.run(partial(self._store.load, name))
-                except (MilkdError, OSError) as error:
-                    reason = f"a failed commit could not be undone\n{trace(error)}"
-                    raise Fatal(EXIT_IO, reason) from None
-                images[name] = loaded.image
-        return images
-
-    def _loaded(self) -> tuple[str, ...]:
-        return (GLOBAL, ARCHIVE, *self._engine.sessions())
-
-    def _reload(self, images: Mapping[str, ScopeImage]) -> None:
+    def _undo(self, changes: Iterable[Change]) -> None:
+        """Put every loaded scope back to what is durable of it."""
         running = self._reading()
-        for name in self._loaded():
-            image = images[name]
+        for name, image in self._durable.items():
             self._engine.load(image, running.get(name, image.running_seconds))
+        for change in changes:
+            if isinstance(change, Awarded):
+                self._engine.revoke(change)
 
     def _give_up(self, batch: Batch, error: Exception) -> None:
         """After a failed fsync the disk's word is worth nothing (storage.md, B7)."""

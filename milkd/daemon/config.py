@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import logging
 import os
+from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
 import trio
@@ -111,8 +113,11 @@ class Config:
         return changed
 
     def _complain(self, error: ConfigError) -> None:
-        _log.error("config not taken, the last good one stays in force: %s", error)
-        self._health.note(HEALTH_KEY, f"the config file is not in force: {error}")
+        set_before = "config" in self.settings.origins.values()
+        held = "the last good settings stay" if set_before else "the defaults are"
+        reason = f"the config file is not taken, {held} in force: {error}"
+        _log.error("%s", reason)
+        self._health.note(HEALTH_KEY, reason)
 
 
 def stamp(path: str) -> Stamp:
@@ -140,18 +145,38 @@ def load(path: str) -> Settings:
     if len(data) > MAX_BYTES:
         raise ConfigError(f"{path}: more than {MAX_BYTES} bytes, which no config file needs")
     try:
-        return read(_parse(path, data))
+        document, twice = _parse(path, data)
+        settings = read(document)
+        return replace(settings, warnings=(*twice, *settings.warnings))
     except ConfigError:
         raise
     except Exception as error:  # a config file must not be able to end the daemon
         raise ConfigError(f"{path}: cannot be understood ({type(error).__name__})") from error
 
 
-def _parse(path: str, data: bytes) -> dict[str, object]:
+def _parse(path: str, data: bytes) -> tuple[dict[str, object], list[str]]:
+    """The file as JSON, and a warning for each key that an object has twice."""
+    twice: list[str] = []
+
+    def gather(pairs: list[tuple[str, object]]) -> dict[str, object]:
+        members = dict(pairs)
+        if len(members) < len(pairs):
+            counts = Counter(key for key, _ in pairs)
+            twice.extend(_doubled(key) for key, count in counts.items() if count > 1)
+        return members
+
+    if not data:
+        # What a crash or a full disk leaves of a file; that of somebody who wants the defaults
+        # would be missing, or be an empty object.
+        raise ConfigError(f"{path}: is empty, expected an object such as {{}}")
     try:
-        document = json.loads(data.decode("utf-8-sig") or "{}")
+        document = json.loads(data.decode("utf-8-sig"), object_pairs_hook=gather)
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"{path}: not JSON: {error}") from error
     if not isinstance(document, dict):
         raise ConfigError(f"{path}: expected an object at the top, such as {{}}")
-    return document
+    return document, twice
+
+
+def _doubled(key: str) -> str:
+    return f"{key[:64]!a} is there more than once in one object; the last one counts"

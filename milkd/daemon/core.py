@@ -126,6 +126,7 @@ class Core:
         for name in (GLOBAL, ARCHIVE):
             loaded = self.store.load(name)
             self.engine.load(loaded.image, loaded.image.running_seconds)
+            self.commits.loaded(loaded.image)
             self.health.note_file(name, loaded.warnings)
         self.clocks.start_global(self.engine.image(GLOBAL).running_seconds)
         for name in self.store.sessions():

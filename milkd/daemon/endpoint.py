@@ -1,28 +1,28 @@
 """The note in the store that tells on which socket its daemon listens.
 
-It is there only while that is not the socket that a client computes for itself.
+Clients look there before they work out a path for themselves, since they may run
+under other variables than the daemon.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 
-from milkd.paths import boot_id, computed_socket, endpoint_path
+from milkd.paths import endpoint_path, endpoint_text
 
 
 def write(store: str, socket: str) -> None:
-    """Leave the note, or remove an old one where none is needed; no failure matters."""
+    """Leave the note, or none where the disk refuses: most clients find the daemon anyway."""
     path = endpoint_path(store)
+    own = f"{path}.{os.getpid()}"
+    remove(store)
+    if "\n" in socket:
+        return  # it would be read as several lines
     with contextlib.suppress(OSError):
-        if socket == computed_socket(store):
-            remove(store)
-            return
-        note = {"socket": socket, "host": os.uname().nodename, "boot_id": boot_id()}
-        own = f"{path}.{os.getpid()}"
-        with open(own, "w", encoding="utf-8") as file:
-            json.dump(note, file)
+        fd = os.open(own, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+        with open(fd, "wb") as file:
+            file.write(endpoint_text(socket))
         os.replace(own, path)
 
 

@@ -15,6 +15,9 @@ class Limits:
     connections: int = 64
     refusals: int = 4
     """Connections beyond the limit that are told so at the same time; further ones are closed."""
+    slot_s: float = 0.25
+    """A connection beyond the limit waits so long for another to end: one whose client has just
+    closed it may not have noticed yet."""
     in_flight: int = 32
     """Requests of one connection that wait for their responses before reading stops."""
     turn_messages: int = 32

@@ -7,7 +7,7 @@ import logging
 import os
 import socket
 import struct
-from contextlib import aclosing
+from contextlib import AsyncExitStack, aclosing
 from typing import TYPE_CHECKING
 
 import trio
@@ -39,6 +39,8 @@ class Listener:
         self._refusing = 0
         self._complained_at = float("-inf")
         self._emptied = trio.Event()
+        self._freed = trio.Event()
+        self._refused_at = float("-inf")
 
     async def accept_all(self, nursery: trio.Nursery) -> None:
         """Accept for ever; each connection is a task of the nursery."""
@@ -75,24 +77,45 @@ class Listener:
             await self._emptied.wait()
 
     async def _admit(self, stream: trio.SocketStream, nursery: trio.Nursery) -> None:
-        if not _is_own_user(stream):
-            _log.warning("a connection of another user was refused")
-            await trio.aclose_forcefully(stream)
-        elif len(self._connections) < self._core.limits.connections:
-            connection = Connection(stream, self._core, self._service)
-            self._connections.add(connection)
-            nursery.start_soon(self._serve, connection)
-        elif self._refusing < self._core.limits.refusals:
-            self._refusing += 1
-            nursery.start_soon(self._refuse, stream)
-        else:
-            await trio.aclose_forcefully(stream)
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(trio.aclose_forcefully, stream)
+            if not _is_own_user(stream):
+                _log.warning("a connection of another user was refused")
+                return
+            if await self._finds_slot():
+                connection = Connection(stream, self._core, self._service)
+                self._connections.add(connection)
+                nursery.start_soon(self._serve, connection)
+            elif self._refusing < self._core.limits.refusals:
+                self._refusing += 1
+                nursery.start_soon(self._refuse, stream)
+            else:
+                return
+            stack.pop_all()  # the stream is the task's from now on
+
+    async def _finds_slot(self) -> bool:
+        """Whether there is room for a connection, perhaps after a moment.
+
+        Meanwhile others wait in the socket's backlog.  A crowd is not let wait one by one: soon
+        after one has waited in vain, the next are refused at once.
+        """
+        limits = self._core.limits
+        recent = trio.current_time() - self._refused_at < limits.slot_s
+        with trio.move_on_after(0.0 if recent else limits.slot_s):
+            while len(self._connections) >= limits.connections:
+                if self._freed.is_set():
+                    self._freed = trio.Event()
+                await self._freed.wait()
+            return True
+        self._refused_at = trio.current_time()
+        return False
 
     async def _serve(self, connection: Connection) -> None:
         try:
             await connection.serve()
         finally:
             self._connections.discard(connection)
+            self._freed.set()
             if not self._connections:
                 self._emptied.set()
 

@@ -67,6 +67,7 @@ class Loading:
                 raise
             self._health.note_file(name, loaded.warnings)
             self._engine.load(loaded.image, loaded.image.running_seconds)
+            self._commits.loaded(loaded.image)
 
     def complain(self, name: str, error: Exception) -> None:
         """Tell that a session cannot be opened."""
@@ -101,6 +102,7 @@ class Loading:
             if not self._visits[name] and not self._commits.holds(name):
                 self.unloaded(self._engine.image(name))
                 self._engine.unload(name)
+                self._commits.unloaded(name)
         if not self._lodgers():
             self._quiet.set()
 

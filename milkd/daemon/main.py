@@ -57,7 +57,10 @@ _log = logging.getLogger(__name__)
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the daemon; the exit code."""
-    options = parse(sys.argv[1:] if argv is None else argv)
+    try:
+        options = parse(sys.argv[1:] if argv is None else argv)
+    except ConfigError as error:
+        return _failed(EXIT_USAGE, str(error))
     logging.basicConfig(
         level=options.log_level,
         format="%(asctime)s milkd[%(process)d] %(levelname)s: %(message)s",
@@ -82,7 +85,7 @@ def run(options: Options) -> int:
     path = _socket_path(options, handed_over)
     lock = StoreLock(options.store, {"version": milkd.__version__, "socket": path})
     lock.acquire(options.lock_wait_s)
-    address = Address(path)
+    address = Address(path, options.store)
     try:
         return trio.run(_serve, options, address, handed_over, _keep_signals())
     except BaseExceptionGroup as group:
@@ -164,8 +167,8 @@ def _socket_path(options: Options, handed_over: socket.socket | None) -> str:
     if handed_over is not None:
         return str(handed_over.getsockname())
     # What a client would find, but for the note that an earlier daemon may have left.
-    given = options.socket or os.environ.get("MILKD_SOCKET")
-    return paths.socket_path(options.store, given or paths.computed_socket(options.store))
+    named = paths.named_socket(options.store, options.socket)
+    return named or paths.computed_socket(options.store)
 
 
 def _idle_exit(options: Options, *, activated: bool) -> float | None:

@@ -49,15 +49,22 @@ async def health(core: Core, __: Call) -> Answer:
     """Whether all is well."""
     scopes = (GLOBAL, ARCHIVE, *core.sessions.names())
     indexed = sum(core.engine.count(scope) for scope in scopes)
+    unread = {scope: count for scope in scopes if (count := core.engine.unreadable(scope))}
     status, reasons = core.health.status, [*core.health.reasons, *core.store.warnings]
+    reasons += [_unsearchable(scope, count) for scope, count in unread.items()]
     return at_once(
         {
             "status": DEGRADED if status == OK and reasons else status,
             "reasons": reasons,
             "indexed": indexed,
-            "total": indexed + core.sessions.closed_percepts(),
+            "total": indexed + sum(unread.values()),
         }
     )
+
+
+def _unsearchable(scope: str, count: int) -> str:
+    entries = "1 entry" if count == 1 else f"{count} entries"
+    return f"{entries} of {scope}.json cannot be read as facts: kept in the file, but never found"
 
 
 async def stats(core: Core, _: Call) -> Answer:

@@ -17,7 +17,7 @@ from milkd.daemon.facts import run_pass
 from milkd.daemon.fatal import EXIT_IO, trace
 from milkd.daemon.listener import Listener
 from milkd.daemon.service import Service
-from milkd.errors import ReadOnly, WireError
+from milkd.errors import ReadOnly, StorageFailed, WireError
 
 if TYPE_CHECKING:
     import socket
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from milkd.daemon.address import Address
     from milkd.daemon.core import Core
+
+POISONED = "the disk failed at a sync, and what became of the last changes is unknown"
 
 _log = logging.getLogger(__name__)
 
@@ -153,28 +155,34 @@ class Server:
         if self._address is not None:
             self._address.remove()
         self._listener.stop()
-        if self._trusted:
-            await self._save()
-        self._core.saved.settle()
+        unsaved = await self._save() if self._trusted else POISONED
+        self._core.saved.settle(self._unsaved(unsaved))
         self._draining.deadline = trio.current_time() + self._core.limits.drain_s
         with self._draining:
             await self._listener.wait_empty()
 
-    async def _save(self) -> None:
-        """Close every session with a pass, and wait until all is on disk."""
-        with trio.move_on_after(self._core.limits.save_s) as patience:
+    async def _save(self) -> str | None:
+        """Close every session with a pass, and wait until all is on disk; why not all of it is."""
+        commits, limit = self._core.commits, self._core.limits.save_s
+        with trio.move_on_after(limit):
             await self._core.loading.only_open()
             self._close_sessions()
-            batch = self._core.commits.flush()
-            if batch is not None:
-                await batch.done.wait()
-            if batch is not None and batch.error is not None:
-                _log.error("the last passes could not be saved: %s", batch.error)
-                # What was acknowledged is safe; and a store that takes nothing is no accident.
-                self._code = 0 if isinstance(batch.error, ReadOnly) else EXIT_IO
-        if patience.cancelled_caught:
-            _log.error("the last passes could not be saved in time")
-            self._code = EXIT_IO
+            batch = commits.flush()
+            if batch is None:
+                return None
+            await batch.done.wait()
+            if isinstance(batch.error, ReadOnly) and not commits.succeeded:
+                return None  # a store that never took anything is no accident
+            return None if batch.error is None else str(batch.error)
+        return f"the disk was not done within {limit:g} s"
+
+    def _unsaved(self, reason: str | None) -> StorageFailed | None:
+        """The answer to who asked for the end, if it is not a good one."""
+        if reason is None:
+            return None
+        _log.error("stopped, but not everything could be saved: %s", reason)
+        self._code = EXIT_IO
+        return StorageFailed(f"stopped, but not everything could be saved: {reason}")
 
     def _close_sessions(self) -> None:
         try:

@@ -163,10 +163,6 @@ class Sessions:
             if name not in self._open:
                 self._list_closed(self._engine.image(name))
 
-    def closed_percepts(self) -> int:
-        """Percepts in closed sessions."""
-        return sum(session.percepts for session in self._closed.values())
-
     def _reopen(self, name: str, session: OpenSession) -> None:
         if name not in self._open:
             # Some may have left meanwhile, while it was no session to be left.

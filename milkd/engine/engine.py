@@ -27,7 +27,7 @@ from milkd.engine.percept import ARCHIVE, GLOBAL, ScopeImage
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from milkd.engine.changes import Change
+    from milkd.engine.changes import Awarded, Change
     from milkd.engine.commands import Command, Now
     from milkd.engine.params import Params
     from milkd.engine.results import Decision
@@ -114,9 +114,17 @@ class Engine:
         """Percepts in a loaded scope."""
         return len(self._memory.scopes[scope])
 
+    def unreadable(self, scope: str) -> int:
+        """Entries of a loaded scope that ought to be percepts, but cannot be read as such."""
+        return self._memory.scopes[scope].count_unread()
+
     def new_run(self) -> None:
         """Begin a run: every percept may earn evidence again."""
         self._memory.awarded.clear()
+
+    def revoke(self, award: Awarded) -> None:
+        """Take an award back with the change that earned it: this run may earn it again."""
+        self._memory.awarded.discard(award.id)
 
     def decide(self, command: Command, now: Now) -> Decision:
         """What a command changes and answers, without changing it.

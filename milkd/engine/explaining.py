@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from milkd.engine.consolidation import CONTRADICTION_PENALTY
 from milkd.engine.draft import Draft
 from milkd.engine.injection import MIN_W
 from milkd.engine.params import DAY_S, Params
@@ -70,11 +71,39 @@ def _next(draft: Draft, scope: str, percept: Percept, edges: tuple[Edge, ...]) -
     else:
         yield from _next_in_session(draft, scope, percept)
     rivals = [_other_end(edge, percept.id) for edge in edges if _contradicts(draft, edge)]
-    if rivals and scope != ARCHIVE:
-        listed = ", ".join(short(rival) for rival in rivals)
-        yield f"Until it or {listed} is forgotten, neither can become global: they contradict."
+    if scope != ARCHIVE:
+        yield from _contradictions(draft, scope, rivals)
     if scope not in (GLOBAL, ARCHIVE) and not percept.core:
         yield from _promotion(percept, params, blocked=bool(rivals))
+
+
+def _contradictions(draft: Draft, scope: str, rivals: list[str]) -> Iterator[str]:
+    """What comes of contradicting global facts, and of contradicting those of sessions."""
+    shared = [rival for rival in rivals if rival in draft.scope(GLOBAL)]
+    others = [rival for rival in rivals if rival not in shared]
+    if shared and scope == GLOBAL:
+        yield (
+            f"It and {_listed(shared)} contradict: each pass takes {CONTRADICTION_PENALTY:g} from "
+            "both (from core ones nothing), until one of them is forgotten."
+        )
+    elif shared:
+        listed = _listed(shared)
+        yield f"Until it or {listed} is forgotten, it can't become global: they contradict."
+    if others and scope == GLOBAL:
+        listed = _listed(others)
+        yield (
+            f"It and {listed} contradict: {listed} can't become global until one of them is "
+            "forgotten."
+        )
+    elif others:
+        yield (
+            f"Until it or {_listed(others)} is forgotten, neither can become global: they "
+            "contradict."
+        )
+
+
+def _listed(ids: list[str]) -> str:
+    return ", ".join(map(short, ids))
 
 
 def _next_in_session(draft: Draft, scope: str, percept: Percept) -> Iterator[str]:

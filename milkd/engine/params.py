@@ -155,6 +155,9 @@ ROOT_KEYS = (
     "percept_relevance_gate",
 )
 """Keys that milk keeps at the root of its config file; the `memory` block wins."""
+ABOVE_PRUNING = ("reconfirm_cap", "promote_threshold", "promote_corroborated_threshold")
+"""Strengths at which a fact must not be pruned."""
+LONG_INT = 128  # bits; Python refuses to write out one that is much longer
 RETIRED = {
     "decay_per_session": "session_half_life_days",
     "global_decay_per_session": "global_half_life_days",
@@ -189,8 +192,10 @@ def read(document: Mapping[str, object]) -> Settings:
         for name, value in given.items()
         if name in BY_NAME and (checked := _checked(BY_NAME[name], value)) is not None
     }
+    params = replace(Params(), **values)
+    _check_order(params)
     origins = {f.name: "config" if f.name in values else "default" for f in fields(Params)}
-    return Settings(replace(Params(), **values), origins, tuple(_warnings(given)))
+    return Settings(params, origins, tuple(_warnings(given)))
 
 
 def _checked(knob: Knob, value: object) -> Any:
@@ -204,6 +209,20 @@ def _checked(knob: Knob, value: object) -> Any:
     return value
 
 
+def _check_order(params: Params) -> None:
+    """Refuse knobs that only together destroy facts.
+
+    What a restatement or a promotion makes of a fact must survive the next pass.
+    """
+    low = params.prune_threshold
+    for name in ABOVE_PRUNING:
+        high = getattr(params, name)
+        if not low < high:
+            raise ConfigError(
+                f"prune_threshold: found {low:g}, expected less than {name}, which is {high:g}"
+            )
+
+
 def _as_float(value: int) -> float:
     return float(value) if abs(value) < 2**53 else math.inf
 
@@ -211,7 +230,9 @@ def _as_float(value: int) -> float:
 def _in_range(knob: Knob, value: Any) -> bool:
     if isinstance(value, str):
         return value in knob.choices
-    return isinstance(value, bool) or (math.isfinite(value) and knob.low <= value <= knob.high)
+    if isinstance(value, float) and not math.isfinite(value):
+        return False
+    return isinstance(value, bool) or knob.low <= value <= knob.high
 
 
 def _expected(knob: Knob) -> str:
@@ -224,6 +245,8 @@ def _expected(knob: Knob) -> str:
 
 
 def _shown(value: object) -> str:
+    if isinstance(value, int) and value.bit_length() > LONG_INT:
+        return "a number of very many digits"
     text = repr(value)
     return text if len(text) <= 40 else text[:37] + "..."
 

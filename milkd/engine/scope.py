@@ -117,6 +117,10 @@ class Scope:
             isinstance(raw, dict) and raw.get("id") == percept_id for _, _, raw in self._unreadable
         )
 
+    def count_unread(self) -> int:
+        """Entries among the percepts that could not be read."""
+        return sum(where == "percepts" for where, _, _ in self._unreadable)
+
     def is_bare(self) -> bool:
         """Whether nothing at all is here."""
         return not (self.slots or self.edges or self.engrams or self._unreadable or self._extra)

@@ -43,7 +43,7 @@ PROCESS: tuple[Method, ...] = (
         "health",
         "Whether all is well. Works in every version of the protocol.",
         result="`status` (ok, degraded or read_only), `reasons` (sentences), `indexed` and "
-        "`total` (facts)",
+        "`total` (facts: those a search can find, and those it ought to; of open scopes only)",
         example=Example({}, {"status": "ok", "reasons": [], "indexed": 54, "total": 54}),
     ),
     reading(
@@ -118,7 +118,8 @@ PROCESS: tuple[Method, ...] = (
         "shutdown",
         "Saves everything and ends the daemon; answers when it is as good as gone. Works in "
         "every version of the protocol.",
-        result="nothing",
+        result="nothing; `storage_failed` says that not everything could be saved, but it ends "
+        "all the same",
         example=Example({}, {}),
     ),
 )

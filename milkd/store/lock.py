@@ -62,7 +62,8 @@ class StoreLock:
                     return
                 if attempts_left:
                     sleep(POLL)
-            raise AlreadyRunning(f"{_holder(fd)} holds the store {self.store}")
+            holder, place = _holder(fd)
+            raise AlreadyRunning(f"{holder} holds the store {self.store}{place}")
         finally:
             if self._fd is None:
                 os.close(fd)
@@ -116,11 +117,12 @@ class StoreLock:
             return
 
 
-def _holder(fd: int) -> str:
-    """Who wrote the lock file last, in words."""
+def _holder(fd: int) -> tuple[str, str]:
+    """Who wrote the lock file last, in words, and where it can be reached."""
     try:
         told = json.loads(os.pread(fd, 65_536, 0))
         version = f" {told['version']}" if "version" in told else ""
-        return f"milkd{version} with pid {told['pid']} on {told['host']}"
+        place = f" and listens on {told['socket']}" if "socket" in told else ""
+        return f"milkd{version} with pid {told['pid']} on {told['host']}", place
     except (OSError, ValueError, TypeError, LookupError, RecursionError):
-        return "another process"
+        return "another process", ""

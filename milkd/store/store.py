@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from milkd.engine.changes import Awarded, PerceptDropped, PerceptPut, ScopeDropped
 from milkd.engine.percept import ARCHIVE, GLOBAL, ScopeImage
+from milkd.errors import StorageFailed
 from milkd.store.copies import Copies
 from milkd.store.directory import Directory
 from milkd.store.files import Files, Poisoned, Stamp, current_stamp, storage_error, sync
@@ -102,6 +103,7 @@ class FileStore:
         self._copies = Copies(self._files, self._directory.path, now)
         self._one_at_a_time = threading.Lock()
         self._stamps: dict[str, Stamp] = {}
+        self._seen: set[str] = set()  # scopes that have had a file
         self._lossy: set[str] = set()
         self._images: dict[str, ScopeImage] = {}
         self._encoders: dict[str, Encoder] = {}
@@ -115,10 +117,12 @@ class FileStore:
         Raises:
             StoreDamaged: The file cannot be understood; it stays as it is.
             VersionMismatch: A newer milkd must read it.
-            StorageFailed: The disk did not give it.
+            StorageFailed: The disk did not give it, or the whole store is gone.
         """
         with self._one_at_a_time:
             loaded, stamp = self._directory.read(scope, known=self._images.get(GLOBAL))
+            if stamp is None and scope in self._seen:
+                self._check_there()
             self._remember(loaded.image, stamp)
             if loaded.lossy:
                 self._lossy.add(scope)
@@ -126,7 +130,9 @@ class FileStore:
 
     def sessions(self) -> tuple[str, ...]:
         """The sessions that have a file, by name."""
-        return self._directory.sessions()
+        found = self._directory.sessions()
+        self._seen.update(found)
+        return found
 
     def contents(self, session: str) -> dict[str, str]:
         """The ids of a session's percepts and what they say.  Raises as `load` does."""
@@ -160,6 +166,7 @@ class FileStore:
         if not commit.images and not commit.dropped:
             return
         with self._one_at_a_time, self._all_or_nothing(), contextlib.ExitStack() as undo:
+            self._check_there()
             self._copies.back_up_once()
             written = []
             for image in self._to_write(commit):
@@ -181,6 +188,33 @@ class FileStore:
         """Let go of what is held in memory; the files are complete as they are."""
         self._encoders.clear()
         self._images.clear()
+
+    def _check_there(self) -> None:
+        """Refuse to go on as if the store were new when all of it is gone.
+
+        Its disk may be unmounted: what was written now would hide under the mount point, and be
+        in the way of the real files once they are back.
+
+        Raises:
+            StorageFailed: It is gone, or cannot be looked at.
+        """
+        if not self._seen:
+            return
+        path = self._directory.path
+        try:
+            if self._is_there():
+                return
+        except OSError as error:
+            raise storage_error(f"cannot find the store {path}", error) from error
+        raise StorageFailed(
+            f"the store {path} is gone (moved away, or its disk not mounted?); nothing was "
+            "changed; put it back and try again, or restart milkd to begin an empty one"
+        )
+
+    def _is_there(self) -> bool:
+        """Whether anything is left of the store: its directory, and in that any file of ours."""
+        ours = (self._copies.directory, *map(self._directory.file, sorted(self._seen)))
+        return any(current_stamp(self._files, path) is not None for path in ours)
 
     @contextlib.contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
@@ -256,6 +290,7 @@ class FileStore:
             self._stamps.pop(image.name, None)
         else:
             self._stamps[image.name] = stamp
+            self._seen.add(image.name)
 
     def _encoder(self, scope: str) -> Encoder:
         encoder = self._encoders.pop(scope, None) or Encoder()

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from milkd.daemon import address, endpoint
+from milkd.daemon import address
 from milkd.daemon.address import Address
 from milkd.errors import AlreadyRunning, ConfigError
-from milkd.paths import endpoint_path, socket_path
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,7 +37,7 @@ def answers(path: Path) -> bool:
 
 
 def test_it_is_made_private_and_listens(path: Path) -> None:
-    ours = Address(str(path))
+    ours = Address(str(path), "/store")
     with ours.take():
         assert answers(path)
         assert stat.S_IMODE(os.lstat(path).st_mode) == 0o600
@@ -47,13 +46,14 @@ def test_it_is_made_private_and_listens(path: Path) -> None:
     ours.remove()
     ours.unlock()
     assert not path.exists()
+    assert (path.parent / "s.lock").read_text() == "/store"
 
 
 def test_a_stale_socket_is_taken_over(path: Path) -> None:
     path.parent.mkdir(mode=0o700)
     with socket.socket(socket.AF_UNIX) as dead:
         dead.bind(str(path))
-    ours = Address(str(path))
+    ours = Address(str(path), "/store")
     with ours.take():
         assert answers(path)
     ours.remove()
@@ -61,7 +61,7 @@ def test_a_stale_socket_is_taken_over(path: Path) -> None:
 
 
 def test_a_second_one_is_refused_while_the_first_one_lives(path: Path) -> None:
-    first, second = Address(str(path)), Address(str(path))
+    first, second = Address(str(path), "/store"), Address(str(path), "/store")
     with first.take():
         with pytest.raises(AlreadyRunning, match="another milkd serves"):
             second.take()
@@ -79,7 +79,7 @@ def test_a_file_that_is_no_socket_is_left_alone(path: Path) -> None:
     path.parent.mkdir(mode=0o700)
     path.write_text("precious")
     with pytest.raises(ConfigError, match="is no socket"):
-        Address(str(path)).take()
+        Address(str(path), "/store").take()
     assert path.read_text() == "precious"
 
 
@@ -89,14 +89,14 @@ def test_a_listener_without_the_lock_is_not_pushed_aside(path: Path) -> None:
         manager.bind(str(path))
         manager.listen()
         with pytest.raises(AlreadyRunning, match=r"systemctl --user start milkd\.service"):
-            Address(str(path)).take()
+            Address(str(path), "/store").take()
         assert answers(path)
 
 
 def test_a_path_that_is_too_long_is_explained(short_path: Path) -> None:
     path = str(short_path / ("x" * 120))
     with pytest.raises(ConfigError, match=r"MILKD_SOCKET"):
-        Address(path).take()
+        Address(path, "/store").take()
 
 
 @pytest.mark.parametrize("mode", [0o777, 0o720])
@@ -104,13 +104,13 @@ def test_a_directory_that_others_may_change_is_refused(path: Path, mode: int) ->
     path.parent.mkdir()
     path.parent.chmod(mode)
     with pytest.raises(ConfigError, match="changed by others"):
-        Address(str(path)).take()
+        Address(str(path), "/store").take()
 
 
 def test_a_directory_that_cannot_be_made_is_explained(short_path: Path) -> None:
     (short_path / "file").write_text("")
     with pytest.raises(ConfigError, match="MILKD_SOCKET"):
-        Address(str(short_path / "file" / "s")).take()
+        Address(str(short_path / "file" / "s"), "/store").take()
 
 
 def test_of_many_starters_on_a_stale_socket_one_wins(path: Path) -> None:
@@ -123,7 +123,7 @@ def test_of_many_starters_on_a_stale_socket_one_wins(path: Path) -> None:
         barrier = threading.Barrier(6)
 
         def start(winners: list[tuple[Address, socket.socket]], barrier: threading.Barrier) -> None:
-            ours = Address(str(path))
+            ours = Address(str(path), "/store")
             barrier.wait()
             with contextlib.suppress(AlreadyRunning):
                 winners.append((ours, ours.take()))
@@ -177,18 +177,3 @@ def test_a_socket_that_was_meant_for_another_process_is_not() -> None:
 
 def test_without_activation_there_is_no_socket() -> None:
     assert address.activated() is None
-
-
-def test_the_store_tells_of_a_socket_that_nobody_could_guess(
-    short_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("MILKD_SOCKET", raising=False)
-    store = os.path.realpath(short_path)
-    usual = socket_path(store)
-    os.mkdir(os.path.join(store, ".milkd"))
-    endpoint.write(store, "/elsewhere/s")
-    assert socket_path(store) == "/elsewhere/s"
-    endpoint.write(store, usual)
-    assert not os.path.exists(endpoint_path(store))
-    assert socket_path(store) == usual
-    endpoint.remove(store)

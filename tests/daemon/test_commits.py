@@ -7,7 +7,7 @@ import trio
 import trio.testing
 
 from daemon.doubles import HeldDisk, House, InlineDisk, MemoryStore, Refused, open_house
-from milkd.daemon.fatal import EXIT_IO, EXIT_SOFTWARE, Fatal
+from milkd.daemon.fatal import EXIT_SOFTWARE, Fatal
 from milkd.daemon.limits import Limits
 from milkd.daemon.uses import Uses
 from milkd.engine.changes import Used
@@ -152,23 +152,58 @@ async def test_everything_that_rests_on_a_refused_change_fails_with_it() -> None
         assert len(house.store.commits) == 1
 
 
-async def test_requests_during_the_undoing_fail_too() -> None:
-    disk = HeldDisk()
-    async with open_house(disk=disk) as house:
-        a, b = await house.connect(), await house.connect()
+async def test_undoing_asks_nothing_of_the_disk() -> None:
+    async with open_house() as house:
+        peer = await house.connect()
+        await peer.call("record", content=PROVERBS[0])
+        await peer.call("record", content=PROVERBS[1], session="s1")
+        for scope in ("global", "archive", "s1"):
+            house.store.damaged[scope] = OSError("gone")
+        house.store.failures.append(StorageFailed("gone"))
+        text = await peer.refusal("record", content=PROVERBS[2], session="s1")
+        assert text == "storage_failed: gone"
+        kept = (await peer.call("list", session="s1"))["percepts"]
+        assert {percept["content"] for percept in kept} == set(PROVERBS[:2])
+        await peer.call("record", content=PROVERBS[2], session="s1")
+        saved = house.store.files["s1"].percepts
+        assert [percept.content for percept in saved] == [PROVERBS[1], PROVERBS[2]]
+
+
+async def test_undoing_goes_back_to_the_last_commit_not_to_the_loading() -> None:
+    async with open_house() as house:
+        peer = await house.connect()
+        for content in PROVERBS[:3]:
+            await peer.call("record", content=content, session="s1")
+        await peer.call("session_close", session="s1")
+        await peer.call("session_open", session="s1")
+        await peer.call("record", content=PROVERBS[3], session="s1")
+        for method in ("session_close", "session_drop", "consolidate"):
+            house.store.failures.append(StorageFull("no room"))
+            assert (await peer.refusal(method, session="s1")).startswith("storage_full: ")
+            kept = house.core.engine.image("s1").percepts
+            assert [percept.content for percept in kept] == PROVERBS[:4]
+
+
+async def test_a_dropped_session_that_begins_again_goes_back_to_nothing() -> None:
+    async with open_house() as house:
+        peer = await house.connect()
+        await peer.call("record", content=PROVERBS[0], session="s1")
+        await peer.call("session_drop", session="s1")
         house.store.failures.append(StorageFull("no room"))
-        first = await a.ask("record", content=PROVERBS[0])
-        await trio.testing.wait_all_tasks_blocked()
-        disk.let_go_one()
-        await trio.testing.wait_all_tasks_blocked()
-        assert not house.store.failures  # the commit has failed; now the scopes are loaded
-        second = await b.ask("record", content=PROVERBS[1])
-        await trio.testing.wait_all_tasks_blocked()
-        disk.let_go()
-        for peer, msgid in ((a, first), (b, second)):
-            with pytest.raises(Refused, match=r"^storage_full: "):
-                await peer.result(msgid)
-        assert house.core.engine.count("global") == 0
+        await peer.refusal("record", content=PROVERBS[1], session="s1")
+        assert house.core.engine.count("s1") == 0
+
+
+async def test_evidence_that_was_undone_can_be_earned_in_the_same_run() -> None:
+    async with open_house() as house:
+        peer = await house.connect()
+        await peer.call("record", content=PROVERBS[0])
+        house.store.failures.append(StorageFull("no room"))
+        await peer.refusal("record", content=PROVERBS[0])
+        assert (await peer.call("record", content=PROVERBS[0]))["evidence"] == 1
+        house.store.failures.append(StorageFull("no room"))
+        await peer.refusal("record", content=PROVERBS[0])
+        assert (await peer.call("record", content=PROVERBS[0]))["evidence"] == 1
 
 
 async def test_after_a_failed_sync_nothing_is_acknowledged_any_more() -> None:
@@ -215,18 +250,6 @@ async def test_a_fault_in_the_store_ends_the_process() -> None:
         flatten_subgroups=True,
     ):
         async with open_house(store) as house:
-            await _run_into(house, PROVERBS[0])
-
-
-async def test_a_store_that_cannot_be_read_back_ends_the_process() -> None:
-    store = MemoryStore()
-    with pytest.RaisesGroup(
-        pytest.RaisesExc(Fatal, check=lambda error: error.code == EXIT_IO),
-        flatten_subgroups=True,
-    ):
-        async with open_house(store) as house:
-            store.failures.append(StorageFull("no room"))
-            store.damaged["global"] = OSError("gone")
             await _run_into(house, PROVERBS[0])
 
 

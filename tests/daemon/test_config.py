@@ -27,6 +27,10 @@ def write(file: Path, **memory: object) -> None:
     file.write_text(json.dumps({"memory": memory, "percept_inject_max": 7, "ui": {"theme": "x"}}))
 
 
+def put(file: Path, text: str) -> None:
+    file.write_text(text)
+
+
 def change_unnoticed(file: Path) -> None:
     """Give the file another content with the same size and time."""
     seen = os.stat(file)
@@ -88,12 +92,48 @@ async def test_a_bad_value_is_refused_by_name_and_nothing_is_taken(file: Path) -
         assert (await peer.call("health"))["status"] == "ok"
 
 
-async def test_a_bad_file_at_the_start_leaves_the_defaults(file: Path) -> None:
+async def test_a_bad_file_is_told_together_with_what_is_in_force(
+    file: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     write(file, reconfirm_boost=5)
     async with open_house(config=str(file)) as house:
         peer = await house.connect()
         assert house.core.engine.params.reconfirm_boost == 0.05
-        assert "reconfirm_boost" in (await peer.call("health"))["reasons"][0]
+        told = "the config file is not taken, the defaults are in force: reconfirm_boost: "
+        assert (await peer.call("health"))["reasons"][0].startswith(told)
+        assert told in caplog.text
+        write(file, reconfirm_boost=0.25)
+        await peer.call("reload")
+        write(file, reconfirm_boost=5)
+        await peer.refusal("reload")
+        told = "the config file is not taken, the last good settings stay in force: "
+        assert (await peer.call("health"))["reasons"][0].startswith(told)
+
+
+async def test_a_file_that_was_emptied_changes_nothing(file: Path) -> None:
+    write(file, reconfirm_boost=0.25)
+    async with open_house(config=str(file)) as house:
+        peer = await house.connect()
+        put(file, "")
+        assert "is empty, expected an object such as {}" in await peer.refusal("reload")
+        assert house.core.engine.params.reconfirm_boost == 0.25
+        assert "is empty" in (await peer.call("health"))["reasons"][0]
+        put(file, "{}")
+        assert await peer.call("reload") == {"changed": ["reconfirm_boost", "percept_inject_max"]}
+        assert (await peer.call("health"))["status"] == "ok"
+
+
+async def test_a_key_that_is_there_twice_is_a_warning(file: Path) -> None:
+    memory = '{"reconfirm_boost": 0.5, "reconfirm_boost": 0.25, "x": 1}'
+    put(file, f'{{"memory": {memory}, "ui": 1, "ui": 2}}')
+    async with open_house(config=str(file)) as house:
+        config = await (await house.connect()).call("config")
+        assert config["values"]["reconfirm_boost"]["value"] == 0.25
+        assert config["warnings"][:2] == [
+            "'reconfirm_boost' is there more than once in one object; the last one counts",
+            "'ui' is there more than once in one object; the last one counts",
+        ]
+        assert config["warnings"][2].startswith("x is not a knob")
 
 
 async def test_a_change_of_the_file_is_noticed(file: Path) -> None:
@@ -128,10 +168,12 @@ async def test_an_unchanged_file_is_not_read_again(file: Path) -> None:
         (b"{", "not JSON"),
         (b"\xff\xfe", "not JSON"),
         (b"[" * 5_000, "not JSON"),
+        (b"", "is empty, expected an object"),
         (b"[1]", "expected an object at the top"),
         (b" " * (2 << 20), "no config file needs"),
         (b'{"memory": 3}', "memory"),
-        (b'{"percept_inject_max": 1' + b"0" * 400 + b"}", "."),
+        (b'{"percept_inject_max": 1' + b"0" * 400 + b"}", "percept_inject_max: found a number of"),
+        (b'{"memory": {"prune_threshold": 0.9}}', "prune_threshold: .* reconfirm_cap"),
         (b'{"memory": {"reconfirm_boost": 1e999}}', "reconfirm_boost"),
         (b'{"memory": {"reconfirm_boost": NaN}}', "reconfirm_boost"),
     ],
@@ -142,8 +184,8 @@ def test_what_is_no_config_is_told(file: Path, data: bytes, says: str) -> None:
         load(str(file))
 
 
-def test_an_empty_file_and_a_byte_order_mark_are_taken(file: Path) -> None:
-    file.write_bytes(b"")
+def test_an_empty_object_and_a_byte_order_mark_are_taken(file: Path) -> None:
+    file.write_bytes(b"{}")
     assert load(str(file)).params.reconfirm_boost == 0.05
     file.write_bytes(b'\xef\xbb\xbf{"memory": {"reconfirm_boost": 0.5}}')
     assert load(str(file)).params.reconfirm_boost == 0.5

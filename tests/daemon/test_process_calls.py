@@ -26,22 +26,37 @@ async def test_hello_tells_who_is_there_and_what_is_accepted() -> None:
         assert limits["in_flight"] == 32
 
 
-async def test_health_counts_what_can_be_found_and_what_there_is() -> None:
-    percept = Percept(
+async def test_health_tells_what_others_did_to_the_store() -> None:
+    store = MemoryStore(warnings=["s9.json was changed by another program"])
+    async with open_house(store) as house:
+        health = await (await house.connect()).call("health")
+        assert health["status"] == "degraded"
+        assert health["reasons"] == ["s9.json was changed by another program"]
+
+
+async def test_health_counts_what_ought_to_be_found_and_says_why_it_is_not() -> None:
+    asleep = Percept(
         id="p1", content="asleep", producer="user", w=0.5, created_at=1.0, updated_at=1.0
     )
-    store = MemoryStore({"s1": ScopeImage(name="s1", percepts=(percept,))})
-    store.warnings.append("s9.json was changed by another program")
+    odd = (("percepts", 1, {"id": "p2"}), ("edges", 0, "?"), ("percepts", 2, 7))
+    store = MemoryStore(
+        {
+            "s1": ScopeImage(name="s1", percepts=(asleep,)),
+            "s2": ScopeImage(name="s2", percepts=(asleep,), unreadable=odd),
+        }
+    )
     async with open_house(store) as house:
         peer = await house.connect()
         await peer.call("record", content="awake")
-        health = await peer.call("health")
-        assert (health["indexed"], health["total"]) == (1, 2)
-        assert health["status"] == "degraded"
-        assert health["reasons"] == ["s9.json was changed by another program"]
         await peer.call("session_open", session="s1")
         health = await peer.call("health")
-        assert (health["indexed"], health["total"]) == (2, 2)
+        assert health == {"status": "ok", "reasons": [], "indexed": 2, "total": 2}
+        await peer.call("session_open", session="s2")
+        health = await peer.call("health")
+        assert (health["status"], health["indexed"], health["total"]) == ("degraded", 3, 5)
+        assert health["reasons"] == [
+            "2 entries of s2.json cannot be read as facts: kept in the file, but never found"
+        ]
 
 
 async def test_stats_count_what_is_there() -> None:

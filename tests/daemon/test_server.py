@@ -6,6 +6,7 @@ import errno
 import os
 import resource
 import socket
+import threading
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -48,6 +49,13 @@ class Running:
         self.streams.append(stream)
         return Peer(stream)
 
+    def connect_at_once(self) -> Peer:
+        """Connect without giving the daemon a turn."""
+        sock = socket.socket(socket.AF_UNIX)
+        sock.connect(str(self.path))
+        self.streams.append(trio.SocketStream(trio.socket.from_stdlib_socket(sock)))
+        return Peer(self.streams[-1])
+
     async def end(self) -> int | None:
         """The exit code, once it has ended."""
         with trio.fail_after(PATIENCE):
@@ -80,7 +88,7 @@ async def serving(
         limits=limits or Limits(),
     )
     core.load_store()
-    address = Address(str(path))
+    address = Address(str(path), store)
     listening = address.take()
     server = Server(core, listening, address=address, idle_exit_s=idle_exit_s)
     running = Running(core, server, path)
@@ -175,6 +183,26 @@ async def test_one_client_too_many_is_told_so(short_path: Path) -> None:
         assert await peers[1].call("ping") == {}
 
 
+async def test_the_place_of_a_client_that_has_just_left_is_free(short_path: Path) -> None:
+    async with serving(short_path, limits=Limits(connections=8, slot_s=PATIENCE)) as running:
+        for _ in range(3):
+            peers = [running.connect_at_once() for _ in range(8)]
+            for peer in peers:
+                assert await peer.call("ping") == {}
+            for stream in running.streams:
+                stream.socket.close()  # without giving the daemon a turn
+
+
+async def test_a_client_that_waits_for_a_place_does_not_hold_up_the_end(short_path: Path) -> None:
+    async with serving(short_path, limits=Limits(connections=1, slot_s=3_600.0)) as running:
+        assert await (await running.connect()).call("ping") == {}
+        waiting = await running.connect()
+        await trio.sleep(0.05)
+        running.server.stop()
+        assert await running.end() == 0
+        assert await waiting.end() == []
+
+
 async def test_far_too_many_clients_are_sent_away(short_path: Path) -> None:
     async with serving(short_path, limits=Limits(connections=2, refusals=1)) as running:
         peer = await running.connect()
@@ -245,11 +273,27 @@ async def test_a_disk_that_fails_at_a_sync_ends_the_daemon(short_path: Path) -> 
         assert "this one is safe" in contents
 
 
+class SlowSync(Files):
+    """A disk whose syncs begin to hang."""
+
+    slow = False
+
+    def __init__(self) -> None:
+        self.go = threading.Event()
+
+    def fsync(self, fd: int) -> None:
+        if self.slow:
+            self.go.wait(PATIENCE)
+        super().fsync(fd)
+
+
 class NoWriting(Files):
-    """A disk that takes nothing."""
+    """A disk that takes nothing, or nothing any more."""
+
+    writable = False
 
     def open(self, path: str, flags: int, mode: int = 0o600) -> int:
-        if flags & (os.O_WRONLY | os.O_RDWR):
+        if not self.writable and flags & (os.O_WRONLY | os.O_RDWR):
             raise OSError(errno.EROFS, "Read-only file system")
         return super().open(path, flags, mode)
 
@@ -265,6 +309,75 @@ async def test_a_store_that_takes_nothing_can_be_read(short_path: Path) -> None:
         assert hit["content"] == "deploys happen on Mondays"
         running.server.stop()
         assert await running.end() == 0
+
+
+async def test_a_store_that_goes_away_and_comes_back_has_lost_nothing(short_path: Path) -> None:
+    store, away = short_path / "store", short_path / "away"
+    facts = {"it rains today", "deploys happen on Mondays", "the user is called Ada"}
+    async with serving(short_path) as running:
+        peer = await running.connect()
+        await peer.call("record", content="deploys happen on Mondays")
+        await peer.call("record", content="it rains today", session="s1")
+        await peer.call("record", content="lunch is at noon", session="asleep")
+        await peer.call("session_close", session="asleep")
+        store.rename(away)
+        for _ in range(2):
+            refusal = await peer.refusal("record", content="the user is called Ada", session="s1")
+            assert refusal.startswith(f"storage_failed: the store {store} is gone (")
+            assert "put it back and try again" in refusal
+        assert (await peer.call("list", session="s1"))["total"] == 2
+        assert (await peer.call("query", text="rain", session="new"))["percepts"] == []
+        assert (await peer.refusal("list", session="asleep")).startswith("storage_failed: ")
+        assert not store.exists()
+        assert (await peer.call("health"))["status"] == "degraded"
+        away.rename(store)
+        await peer.call("record", content="the user is called Ada", session="s1")
+        assert (await peer.call("list", session="asleep"))["total"] == 2
+        health = await peer.call("health")
+        assert (health["status"], health["reasons"]) == ("ok", [])
+    async with serving(short_path) as running:
+        listed = await (await running.connect()).call("list", session="s1")
+        assert {percept["content"] for percept in listed["percepts"]} == facts
+    assert not (store / ".milkd" / "quarantine").exists()
+
+
+async def test_a_stop_that_could_not_save_says_so(
+    short_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    store, away = short_path / "store", short_path / "away"
+    async with serving(short_path) as running:
+        peer = await running.connect()
+        await peer.call("record", content="it rains today", session="s1")
+        store.rename(away)
+        refusal = await peer.refusal("shutdown")
+        assert refusal.startswith("storage_failed: stopped, but not everything could be saved: ")
+        assert await running.end() == EXIT_IO
+        assert "stopped, but not everything could be saved" in caplog.text
+        away.rename(store)
+
+
+async def test_a_signal_ends_with_the_same_code_when_not_all_could_be_saved(
+    short_path: Path,
+) -> None:
+    files = NoWriting()
+    files.writable = True
+    async with serving(short_path, files=files) as running:
+        await (await running.connect()).call("record", content="it rains today", session="s1")
+        files.writable = False
+        running.server.stop()
+        assert await running.end() == EXIT_IO
+
+
+async def test_a_disk_that_hangs_at_the_end_is_told(short_path: Path) -> None:
+    files = SlowSync()
+    async with serving(short_path, files=files, limits=Limits(save_s=0.05)) as running:
+        peer = await running.connect()
+        await peer.call("record", content="it rains today", session="s1")
+        files.slow = True
+        refusal = await peer.refusal("shutdown")
+        files.go.set()
+        assert "could be saved: the disk was not done within 0.05 s" in refusal
+        assert await running.end() == EXIT_IO
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")

@@ -61,6 +61,30 @@ def test_a_contradiction_names_the_other_side() -> None:
     assert f"It contradicts #{one.id[:8]}." in said(sitting, two.id, "mine")
 
 
+def test_global_facts_that_contradict_are_told_that_both_grow_weaker() -> None:
+    sitting = Sitting()
+    one = sitting.record("linter runs")
+    two = sitting.record("no linting here", relation="contradicts", related_to=one.id)
+    for this, other in ((one, two), (two, one)):
+        text = said(sitting, this.id)
+        assert f"It and #{other.id[:8]} contradict: each pass takes 0.1 from both" in text
+        assert "can become global" not in text
+    sitting.consolidate()
+    assert [round(p.w, 2) for p in sitting.engine.image("global").percepts] == [0.6, 0.6]
+
+
+def test_a_contradiction_across_scopes_keeps_the_session_s_side_in_its_session() -> None:
+    sitting = Sitting("mine")
+    one = sitting.record("linter runs")
+    two = sitting.record("no linting here", "mine", relation="contradicts", related_to=one.id)
+    near, far = f"#{two.id[:8]}", f"#{one.id[:8]}"
+    text = said(sitting, one.id, "mine")
+    assert f"It and {near} contradict: {near} can't become global until one of them is" in text
+    text = said(sitting, two.id, "mine")
+    assert f"Until it or {far} is forgotten, it can't become global: they contradict." in text
+    assert "neither" not in text
+
+
 def test_a_global_fact_is_told_how_far_it_sinks_and_when_it_is_archived() -> None:
     sitting = Sitting()
     sitting.hold("global", percept("linter runs", idle_seconds=3 * DAY))

@@ -94,6 +94,7 @@ def test_the_retired_decay_keys_are_ignored_with_one_warning(name: str) -> None:
         ("percept_inject_max", 2.5),
         ("percept_inject_max", -1),
         ("percept_store_max", 2**40),
+        ("percept_store_max", 10**400),
         ("percept_relevance_gate", 1),
         ("percept_max_bytes", 0),
         ("duplicate_threshold", 0),
@@ -104,6 +105,41 @@ def test_the_retired_decay_keys_are_ignored_with_one_warning(name: str) -> None:
 def test_a_bad_value_is_refused_by_name(name: str, value: object) -> None:
     with pytest.raises(ConfigError, match=rf"^{name}: found .*, expected "):
         read({"memory": {name: value, "percept_inject_max_bytes": 1}})
+
+
+@pytest.mark.parametrize(
+    ("knobs", "says"),
+    [
+        ({"prune_threshold": 0.95}, "found 0.95, expected less than reconfirm_cap, which is 0.9"),
+        ({"prune_threshold": 0.8}, "found 0.8, expected less than promote_threshold, which is 0.8"),
+        ({"reconfirm_cap": 0.125}, "found 0.2, expected less than reconfirm_cap, which is 0.125"),
+        (
+            {"prune_threshold": 0.5, "promote_threshold": 0.25},
+            "found 0.5, expected less than promote_threshold, which is 0.25",
+        ),
+        (
+            {"promote_corroborated_threshold": 0},
+            "found 0.2, expected less than promote_corroborated_threshold, which is 0",
+        ),
+    ],
+)
+def test_knobs_that_only_together_destroy_facts_are_refused(
+    knobs: dict[str, float], says: str
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        read({"memory": knobs})
+    assert str(caught.value) == f"prune_threshold: {says}"
+
+
+def test_knobs_that_are_moved_together_are_taken() -> None:
+    knobs = {"prune_threshold": 0.9, "reconfirm_cap": 1.0, "promote_threshold": 0.95}
+    params = read({"memory": {**knobs, "promote_corroborated_threshold": 0.95}}).params
+    assert params.prune_threshold == 0.9
+
+
+def test_a_number_too_long_to_be_written_out_is_refused_by_name_too() -> None:
+    with pytest.raises(ConfigError, match=r"^percept_inject_max: found a number of very many"):
+        read({"percept_inject_max": 10**5_000})
 
 
 def test_a_memory_block_that_is_no_object_is_refused() -> None:

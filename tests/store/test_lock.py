@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 HOLDER = """
 import sys
 from milkd.store.lock import StoreLock
-lock = StoreLock(sys.argv[1], {"version": "9.9"})
+lock = StoreLock(sys.argv[1], {"version": "9.9", "socket": "/run/x.sock"})
 lock.acquire(0)
 print("held", flush=True)
 sys.stdin.read()
@@ -53,7 +53,8 @@ def test_a_second_process_is_refused_and_told_who_holds_the_store(
 
     host = os.uname().nodename
     assert str(caught.value) == (
-        f"milkd 9.9 with pid {holder.pid} on {host} holds the store {tmp_path}"
+        f"milkd 9.9 with pid {holder.pid} on {host} holds the store {tmp_path} "
+        "and listens on /run/x.sock"
     )
 
 

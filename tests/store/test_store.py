@@ -420,6 +420,68 @@ def test_a_file_that_another_program_deleted_is_written_again(
     assert ids(directory / "global.json") == ["a", "b"]
 
 
+def test_a_store_that_is_gone_is_not_begun_anew(store: FileStore, directory: Path) -> None:
+    Memory().put(store, holding("global", "a"))
+    directory.rename(directory.parent / "away")
+
+    for _ in range(2):
+        with pytest.raises(StorageFailed, match=r"is gone .*put it back") as caught:
+            Memory().put(store, holding("global", "a", "b"))
+        assert str(directory) in str(caught.value)
+        with pytest.raises(StorageFailed, match="is gone"):
+            store.load("global")
+    assert not directory.exists()
+
+    (directory.parent / "away").rename(directory)
+    Memory().put(store, holding("global", "a", "b"))
+    assert ids(directory / "global.json") == ["a", "b"]
+    assert store.warnings == []
+
+
+def test_a_store_whose_first_change_is_to_come_is_not_begun_anew_either(milk_store: Path) -> None:
+    store = FileStore(str(milk_store))
+    image = store.load("global").image
+    milk_store.rename(milk_store.parent / "away")
+
+    with pytest.raises(StorageFailed, match="is gone"):
+        Memory().put(store, image)
+    assert not milk_store.exists()
+
+
+def test_the_bare_mount_point_of_a_store_is_not_written_to(
+    store: FileStore, directory: Path, session: str
+) -> None:
+    Memory().put(store, holding("global", "a"))
+    directory.rename(directory.parent / "away")
+    directory.mkdir()
+
+    with pytest.raises(StorageFailed, match="is gone"):
+        Memory().put(store, holding("global", "a", "b"))
+    assert names(directory) == []
+
+
+def test_of_a_store_that_is_gone_a_session_without_a_file_is_empty(
+    store: FileStore, directory: Path
+) -> None:
+    Memory().put(store, holding("s1", "a"))
+    reopened = FileStore(str(directory))
+    assert reopened.sessions() == ("s1",)
+    directory.rename(directory.parent / "away")
+
+    assert reopened.load("s2").image == ScopeImage(name="s2")
+    with pytest.raises(StorageFailed, match="is gone"):
+        reopened.load("s1")
+
+
+def test_a_file_in_place_of_the_store_s_parent_is_told(store: FileStore, directory: Path) -> None:
+    Memory().put(store, holding("global", "a"))
+    directory.parent.rename(directory.parent.parent / "away")
+    directory.parent.write_text("")
+
+    with pytest.raises(StorageFailed, match="cannot find the store"):
+        Memory().put(store, holding("global", "a", "b"))
+
+
 def test_a_file_that_could_not_be_taken_whole_is_kept(store: FileStore, directory: Path) -> None:
     memory = Memory()
     memory.put(store, holding("global", "a"))
