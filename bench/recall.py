@@ -1,14 +1,17 @@
 """How much of what was recorded comes back, and how fast: recall over real conversations.
 
-    python bench/recall.py DIR
+    python bench/recall.py DIR [SETTING …]
 
 DIR holds `facts.jsonl` ({id, text, store, …}) and `questions.jsonl` ({question, evidence:
-[fact ids], category, store}).  A daemon is started on a throw-away store; each
-`store` becomes a session, its facts are recorded and its questions asked through
-the socket.  Questions of the category `adversarial` have no answer and are left out.
+[fact ids], category, store}).  For each setting a daemon is started on a throw-away store;
+each `store` becomes a session, its facts are recorded and its questions asked through the
+socket.  Questions of the category `adversarial` have no answer and are left out.
 
 R@k is the share of a question's evidence among the first k percepts, MRR the mean
-reciprocal rank of the first piece of evidence; both are means over questions.
+reciprocal rank of the first piece of evidence.  Injection: the share of the evidence inside
+the block of 25 facts and 2,048 bytes; and what the same questions get from the sessions of
+another conversation, which knows no answer: the share that get silence, and bytes.
+All are means over questions.
 """
 
 from __future__ import annotations
@@ -29,6 +32,12 @@ import milkd
 
 DEPTH = 10
 """Percepts asked for: as deep as the deepest measure looks."""
+SETTINGS: dict[str, dict[str, object]] = {
+    "strict": {"profile": "strict"},
+    "default": {},
+    "idf": {"hit_weight": "idf"},
+    "diversity": {"diversity": "both"},
+}
 
 
 @dataclass(frozen=True)
@@ -39,15 +48,31 @@ class Answer:
     at_5: float
     at_10: float
     reciprocal_rank: float
+    injected: float
+    """Share of the evidence inside the block."""
+    block: int
+    """Bytes of the block."""
+    elsewhere: int
+    """Bytes of the block in a session that has no answer."""
     seconds: float
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folder", type=Path, help="holds facts.jsonl and questions.jsonl")
-    folder = parser.parse_args().folder
-    facts, questions = lines(folder / "facts.jsonl"), lines(folder / "questions.jsonl")
+    parser.add_argument(
+        "settings", nargs="*", default=["strict", "default", "idf"], help=", ".join(SETTINGS)
+    )
+    arguments = parser.parse_args()
+    facts = lines(arguments.folder / "facts.jsonl")
+    questions = lines(arguments.folder / "questions.jsonl")
     questions = [question for question in questions if question["category"] != "adversarial"]
+    for setting in arguments.settings:
+        measure(setting, facts, questions)
+
+
+def measure(setting: str, facts: list[dict[str, Any]], questions: list[dict[str, Any]]) -> None:
+    """Start a daemon under a setting, load the facts, ask the questions, report."""
     home = Path(tempfile.mkdtemp(prefix="m-"))
     # No config and no daemon of the user's takes part.
     os.environ |= {
@@ -55,11 +80,16 @@ def main() -> None:
         "MILK_MEMORY_DIR": str(home / "memory"),
         "MILKD_SOCKET": str(home / "sock"),
     }
+    config = home / ".milk" / "config.json"
+    config.parent.mkdir()
+    config.write_text(json.dumps({"memory": SETTINGS[setting]}))
     try:
         with milkd.connect() as memory:
-            print(f"milkd {milkd.__version__}, {memory.hello()['core']}")
+            print(f"\n{setting}: milkd {milkd.__version__}, {memory.hello()['core']}")
             percept_of, loading = load(memory, facts)
-            answers = [ask(memory, question, percept_of) for question in questions]
+            stores = list(dict.fromkeys(fact["store"] for fact in facts))
+            following = dict(zip(stores, stores[1:] + stores[:1], strict=True))
+            answers = [ask(memory, question, percept_of, following) for question in questions]
             memory.shutdown()
     finally:
         shutil.rmtree(home)
@@ -81,10 +111,18 @@ def load(memory: milkd.Client, facts: list[dict[str, Any]]) -> tuple[dict[str, s
     return percept_of, time.perf_counter() - start
 
 
-def ask(memory: milkd.Client, question: dict[str, Any], percept_of: dict[str, str]) -> Answer:
+def ask(
+    memory: milkd.Client,
+    question: dict[str, Any],
+    percept_of: dict[str, str],
+    following: dict[str, str],
+) -> Answer:
+    text, session = question["question"], question["store"]
     start = time.perf_counter()
-    recalled = memory.query(question["question"], session=question["store"], max_results=DEPTH)
+    recalled = memory.query(text, session=session, max_results=DEPTH)
     seconds = time.perf_counter() - start
+    block = memory.inject(text, session=session, repeat=True)
+    elsewhere = memory.inject(text, session=following[session], repeat=True)
     wanted = {percept_of[fact] for fact in question["evidence"]}
     found = [percept["id"] in wanted for percept in recalled["percepts"]]
     return Answer(
@@ -92,6 +130,9 @@ def ask(memory: milkd.Client, question: dict[str, Any], percept_of: dict[str, st
         at_5=sum(found[:5]) / len(wanted),
         at_10=sum(found[:10]) / len(wanted),
         reciprocal_rank=1 / (found.index(True) + 1) if True in found else 0.0,
+        injected=len(wanted.intersection(block["ids"])) / len(wanted),
+        block=block["bytes"],
+        elsewhere=elsewhere["bytes"],
         seconds=seconds,
     )
 
@@ -100,13 +141,20 @@ def report(answers: list[Answer]) -> None:
     groups: dict[str, list[Answer]] = defaultdict(list)
     for answer in answers:
         groups[answer.category].append(answer)
-    print(f"{'category':<16}{'questions':>10}{'R@5':>8}{'R@10':>8}{'MRR':>8}")
+    print(f"{'category':<16}{'questions':>10}{'R@5':>8}{'R@10':>8}{'MRR':>8}{'injected':>10}")
     for category, group in [*sorted(groups.items()), ("all", answers)]:
-        means = (
+        means = [
             statistics.fmean(getattr(answer, measure) for answer in group)
-            for measure in ("at_5", "at_10", "reciprocal_rank")
-        )
-        print(f"{category:<16}{len(group):>10}" + "".join(f"{mean:>8.3f}" for mean in means))
+            for measure in ("at_5", "at_10", "reciprocal_rank", "injected")
+        ]
+        print(f"{category:<16}{len(group):>10}{means[0]:>8.3f}{means[1]:>8.3f}", end="")
+        print(f"{means[2]:>8.3f}{means[3]:>10.3f}")
+    block = statistics.fmean(answer.block for answer in answers)
+    silent = statistics.fmean(not answer.elsewhere for answer in answers)
+    elsewhere = statistics.fmean(answer.elsewhere for answer in answers)
+    print(
+        f"block: {block:.0f} bytes; without an answer: {silent:.1%} silence, {elsewhere:.0f} bytes"
+    )
     taken = sorted(answer.seconds for answer in answers)
     p50, p99 = taken[len(taken) // 2], taken[int(len(taken) * 0.99)]
     print(f"query, as the client sees it: p50 {p50 * 1e3:.2f} ms, p99 {p99 * 1e3:.2f} ms")

@@ -1,4 +1,4 @@
-"""The life of a fact, on one page: two sessions, a restart, a contradiction.
+"""The life of a fact, on one page: two sessions, a restart, an echo, a contradiction.
 
     make demo
 
@@ -90,6 +90,9 @@ def first_run() -> None:
         for _ in range(3):
             state(memory, "deploys go through the WEST cluster")
         passed(memory, "Said often, but in one run only: it stays in the session.")
+
+        title("Two facts that share every word but a small one are two facts")
+        tell("web", "Buttons are not blue", memory.record("Buttons are not blue", session="web"))
         memory.shutdown()
 
 
@@ -103,6 +106,9 @@ def second_run() -> None:
         for percept in memory.query("which cluster takes deploys?", session="web")["percepts"]:
             say(f"[{percept['w']:.2f}] {percept['content']}")
         say(memory.inject("Let us deploy. Are the tests written?", session="web")["text"], "  | ")
+
+        title("An agent that repeats what it was just told proves nothing")
+        tell("web", CLUSTER, memory.record(CLUSTER, session="web"))
 
         title("A contradiction holds both sides back until somebody decides")
         outcome = memory.record(
@@ -164,6 +170,8 @@ def tell(session: str, fact: str, outcome: Outcome) -> None:
         f"in {outcome['scope']}",
         "       ",
     )
+    if look_alike := outcome.get("look_alike"):
+        say(f"beside “{look_alike['content']}”: {look_alike.get('reason')}", "       ")
 
 
 def passed(memory: milkd.Client, meaning: str) -> None:

@@ -74,6 +74,8 @@ class Methods:
     ) -> Outcome:
         """State a fact: it is inserted, or reinforces the one that it restates.
 
+        What an agent repeats after it was shown it is `echoed`, and strengthens nothing.
+
         Args:
             content: The fact, one sentence.
             session: Where an unknown fact goes; global without a session.
@@ -183,16 +185,20 @@ class Methods:
         *,
         session: str | None = None,
         consumer: str | None = None,
+        repeat: bool | None = None,
         max: int | None = None,  # noqa: A002 - the protocol's name
         max_bytes: int | None = None,
         explain: bool | None = None,
     ) -> Injection:
         """A block of the facts that bear on a prompt, to be put before it.
 
+        What the last turns showed is not repeated.
+
         Args:
             prompt: What is about to be asked of the agent.
             session: Whose percepts to see besides the global ones.
             consumer: The agent: primary or escalation.
+            repeat: Whether to show again what the last turns showed.
             max: At most so many facts (the knob percept_inject_max by default).
             max_bytes: Size of the block in bytes, at most (percept_inject_max_bytes).
             explain: Whether to give the reason for every candidate.
@@ -202,6 +208,7 @@ class Methods:
             prompt=prompt,
             session=self._within(session),
             consumer=consumer,
+            repeat=repeat,
             max=max,
             max_bytes=max_bytes,
             explain=explain,
@@ -283,7 +290,7 @@ class Methods:
         return cast("SessionOpened", self.call("session_open", session=self._within(session)))
 
     def session_close(self, session: str | None = None) -> Report:
-        """Close a session with a pass over it."""
+        """End a session with a pass over it; it forgets what it was shown."""
         return cast("Report", self.call("session_close", session=self._within(session)))
 
     def session_drop(self, session: str | None = None) -> SessionDropped:

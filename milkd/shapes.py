@@ -45,6 +45,7 @@ class Percept(TypedDict):
     bad_recall_count: NotRequired[int]
     last_confirmed_use_at: NotRequired[str]
     wordings: NotRequired[list[Wording]]
+    content_at: NotRequired[str]
     archived_at: NotRequired[str]
     archived_reason: NotRequired[str]
     scope: Scope
@@ -60,6 +61,8 @@ class Hit(Percept):
     """Distinct words of the query found in it."""
     score: float
     """What orders percepts of equal hits."""
+    superseded_by: NotRequired[str]
+    """Id of the percept that updates it and stands before it."""
 
 
 class Likeness(Percept):
@@ -88,11 +91,19 @@ class Match(TypedDict):
     """Why a look-alike is not the same fact."""
 
 
+class Differs(TypedDict):
+    """The words in which a statement and the percept it restates differ, in order."""
+
+    new: list[str]
+    old: list[str]
+
+
 class Outcome(TypedDict):
     """What became of a stated fact."""
 
     id: str
     status: Literal["inserted", "reinforced", "echoed", "revived"]
+    """`echoed`: an agent repeated what it was shown, which strengthens nothing."""
     similarity: float
     w: float
     evidence: int
@@ -100,6 +111,9 @@ class Outcome(TypedDict):
     existing: NotRequired[Match]
     """The percept it restates, as it was before."""
     look_alike: NotRequired[Match]
+    """The most similar percept that is another fact all the same."""
+    differs: NotRequired[Differs]
+    """Absent if statement and restated percept have the same words."""
     edge: NotRequired[Edge]
     edge_error: NotRequired[str]
     """Why the edge asked for was not made; the fact is stored all the same."""
@@ -297,8 +311,10 @@ class Knob(TypedDict):
     """A setting in force, and where it came from."""
 
     value: KnobValue
-    origin: Literal["default", "config"]
+    origin: str
+    """config, default, or the profile that gives the value: `profile strict`."""
     default: KnobValue
+    """What the profile gives."""
     unit: str
 
 
@@ -330,7 +346,7 @@ class Refused(TypedDict):
 
 
 class Imported(TypedDict):
-    """How an import went."""
+    """How an import went: how many percepts, edges and engrams were taken, and which were not."""
 
     accepted: int
     refused: list[Refused]
@@ -343,4 +359,5 @@ class Event(TypedDict, total=False):
     event: str
     id: str
     session: str
+    run_id: str
     lost: int

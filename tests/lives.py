@@ -3,39 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from milkd.engine import commands as ask
-from milkd.engine import results
 from milkd.engine.engine import Engine
-from milkd.engine.percept import ARCHIVE, GLOBAL, Edge, Percept, ScopeImage
+from milkd.engine.percept import ARCHIVE, GLOBAL, ScopeImage
+from plain import Row, ends, plain, row_of_fact, row_of_percept
 from textbook import Textbook
-from textbook_shelf import EPOCH, Fact
+from textbook_shelf import EPOCH
+from textbook_text import LEXICON
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from milkd.engine.commands import Command, Now
     from milkd.engine.params import Params
-
-
-class Row(NamedTuple):
-    """A percept as both sides can show it; all but `w` and `idle` must be equal."""
-
-    id: str
-    content: str
-    producer: str
-    consumer: str | None
-    core: bool
-    evidence: int
-    created_at: float
-    updated_at: float
-    last_used_at: float | None
-    roles: Mapping[str, object]
-    archived_at: float | None
-    archived_reason: str | None
-    w: float
-    idle: float
 
 
 @dataclass
@@ -60,6 +40,7 @@ class Life(Protocol):
     def close(self, name: str) -> None: ...
     def restart(self) -> None: ...
     def new_run(self) -> None: ...
+    def leave(self, caller: str) -> None: ...
     def configure(self, params: Params) -> None: ...
     def sessions(self) -> list[str]: ...
     def do(self, command: Command) -> Any: ...
@@ -67,6 +48,7 @@ class Life(Protocol):
     def edges(self, scope: str) -> list[tuple[str, str, str]]: ...
     def labels(self, scope: str) -> dict[str, list[str]]: ...
     def accounted(self, scope: str) -> float: ...
+    def shown(self, session: str) -> set[str]: ...
 
 
 class BookLife:
@@ -86,7 +68,10 @@ class BookLife:
         self.book.restart(self.clock.running[GLOBAL])
 
     def new_run(self) -> None:
-        self.book.awarded.clear()
+        self.book.new_run()
+
+    def leave(self, caller: str) -> None:
+        self.book.audiences.pop(caller, None)
 
     def configure(self, params: Params) -> None:
         self.book.params = params
@@ -148,6 +133,9 @@ class BookLife:
     def accounted(self, scope: str) -> float:
         return self.book.scopes[scope].passed
 
+    def shown(self, session: str) -> set[str]:
+        return self.book.audience(session, None).shown
+
 
 class EngineLife:
     """The engine, and a second one that only hears of the changes.
@@ -161,7 +149,7 @@ class EngineLife:
         self._begin(params, (ScopeImage(name=GLOBAL), ScopeImage(name=ARCHIVE)))
 
     def _begin(self, params: Params, images: tuple[ScopeImage, ...]) -> None:
-        self.engine, self.follower = Engine(params), Engine(params)
+        self.engine, self.follower = Engine(params, LEXICON), Engine(params, LEXICON)
         for image in images:
             self.load(image)
         for name, image in self.closed.items():
@@ -190,6 +178,10 @@ class EngineLife:
         for engine in (self.engine, self.follower):
             engine.new_run()
 
+    def leave(self, caller: str) -> None:
+        for engine in (self.engine, self.follower):
+            engine.leave(caller)
+
     def configure(self, params: Params) -> None:
         for engine in (self.engine, self.follower):
             engine.configure(params)
@@ -203,6 +195,7 @@ class EngineLife:
             decision = self.engine.decide(command, self.clock.now())
         finally:
             assert self.images(self.engine) == before, "deciding changed the state"
+        assert decision == self.follower.decide(command, self.clock.now()), "the replay differs"
         for change in decision.changes:
             self.engine.apply(change)
             self.follower.apply(change)
@@ -233,89 +226,5 @@ class EngineLife:
     def accounted(self, scope: str) -> float:
         return self.engine.image(scope).running_seconds
 
-
-def ends(edge: Edge) -> tuple[str, str, str]:
-    return (edge.source, edge.target, str(edge.relation))
-
-
-def row_of_percept(p: Percept) -> Row:
-    return Row(p.id, p.content, p.producer, p.consumer, p.core, p.evidence, p.created_at,
-               p.updated_at, p.last_used_at, p.roles, p.archived_at, p.archived_reason,
-               p.w, p.idle_seconds)  # fmt: skip
-
-
-def row_of_fact(f: Fact) -> Row:
-    return Row(f.id, f.content, f.producer, f.consumer, f.core, f.evidence, f.created_at,
-               f.updated_at, f.used_at, f.roles, f.archived_at, f.reason, f.w, f.idle)  # fmt: skip
-
-
-def plain(result: results.Result) -> Any:
-    """An engine's answer as the textbook would give it."""
-    match result:
-        case results.Outcome():
-            return plain_outcome(result)
-        case results.View():
-            return result.percept.id
-        case results.Forgotten():
-            return result.id, result.others
-        case results.Related():
-            return ends(result.edge), result.changed
-        case results.Report():
-            return plain_report(result)
-        case results.Dropped():
-            return result.percepts
-        case results.Recalled():
-            found = [(hit.view.percept.id, hit.hits) for hit in result.hits]
-            assert explained(result.candidates) in (None, [one for one, _ in found])
-            return found
-        case results.Injection():
-            assert result.bytes == len(result.text.encode())
-            assert explained(result.candidates) in (None, list(result.ids))
-            return list(result.ids), result.text
-        case results.Page():
-            return [view.percept.id for view in result.views], result.total
-        case results.Alike():
-            return [(a.view.percept.id, a.similarity) for a in result.likenesses], result.duplicate
-        case results.Detail():
-            return result.view.percept.id, [ends(edge) for edge in result.edges]
-        case results.Explanation():
-            return result.view.percept.id, result.w_now
-        case tuple():
-            return [view.percept.id for view in result]
-    return result
-
-
-def explained(candidates: tuple[results.Candidate, ...] | None) -> list[str] | None:
-    """The ids that the reasons say are in the answer."""
-    return None if candidates is None else [c.id for c in candidates if c.included]
-
-
-def plain_outcome(o: results.Outcome) -> dict[str, Any]:
-    known, edge = o.existing, None if o.edge is None else ends(o.edge)
-    return {
-        "id": o.id,
-        "status": o.status,
-        "similarity": o.similarity,
-        "w": o.w,
-        "evidence": o.evidence,
-        "scope": o.scope,
-        "existing": known and (known.id, known.content, known.w, known.similarity),
-        "edge": edge,
-        "edge_error": o.edge_error is not None,
-    }
-
-
-TOTALS = ("global_decayed", "archived", "evicted", "global_total")
-EVERYWHERE = (
-    "decayed", "pruned", "promoted", "promotion_deferred", "edges_applied", "running_seconds"
-)  # fmt: skip
-
-
-def plain_report(report: results.Report) -> dict[str, Any]:
-    found = {name: getattr(report, name) for name in (*EVERYWHERE, *TOTALS)}
-    return found | {
-        "sessions": {
-            name: {key: getattr(own, key) for key in EVERYWHERE}
-            for name, own in report.sessions.items()
-        }
-    }
+    def shown(self, session: str) -> set[str]:
+        return set(self.engine.image(session).shown)

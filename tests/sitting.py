@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING, Any, cast
 
+from milkd import wordlists
 from milkd.engine import commands as ask
 from milkd.engine.engine import Engine
-from milkd.engine.params import Params
+from milkd.engine.params import STRICT, Params
 from milkd.engine.percept import GLOBAL, Percept, ScopeImage
 
 if TYPE_CHECKING:
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from milkd.engine.commands import Command
     from milkd.engine.results import Decision
 
+LEXICON = wordlists.load()
 NOON = 1_767_225_600.0
 """The wall time at which a sitting begins."""
 DAY = 86_400.0
@@ -23,8 +26,8 @@ DAY = 86_400.0
 class Sitting:
     """One engine, its sessions, and a time that moves only when told to."""
 
-    def __init__(self, *sessions: str, **knobs: Any) -> None:
-        self.engine = Engine(Params(**knobs))
+    def __init__(self, *sessions: str, base: Params = STRICT, **knobs: Any) -> None:
+        self.engine = Engine(replace(base, **knobs), LEXICON)
         self.wall = NOON
         self.running: dict[str, float] = {GLOBAL: 0.0}
         self._numbers = count(1)
@@ -77,6 +80,10 @@ class Sitting:
 
     def consolidate(self, session: str | None = None) -> results.Report:
         return cast("results.Report", self.do(ask.Consolidate(session=session)))
+
+    def end(self, session: str) -> None:
+        """Close a session as its owner would, and begin it anew."""
+        self.do(ask.Consolidate(session=session, ending=True))
 
     def hold(self, scope: str, *percepts: Percept) -> None:
         """Let a scope hold these percepts, as if a file had brought them."""

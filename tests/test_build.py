@@ -62,10 +62,9 @@ def build(kind: str, tree: Path, **environment: str) -> Path:
 
 def modules(names: list[str]) -> set[str]:
     """Give the files of the package among `names`, other than compiled ones."""
+    kinds = (".py", ".pyi", ".txt", ".typed")
     return {
-        name
-        for name in names
-        if PurePosixPath(name).parts[0] == "milkd" and name.endswith((".py", ".pyi", ".typed"))
+        name for name in names if PurePosixPath(name).parts[0] == "milkd" and name.endswith(kinds)
     }
 
 
@@ -88,6 +87,7 @@ def test_the_source_distribution_holds_the_extension_as_source_only(tree: Path) 
         names = {name.partition("/")[2] for name in archive.getnames()}
     assert "_fastcore/_fastcore.pyx" in names
     assert {"systemd/milkd.service", "systemd/milkd.socket", "LICENSE", "CHANGELOG.md"} <= names
+    assert "milkd/words/en.txt" in names
     assert not [name for name in names if name.endswith((".c", ".so", ".pyc"))]
 
 

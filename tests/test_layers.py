@@ -20,12 +20,13 @@ MAY_IMPORT = {
     "__main__": {"daemon"},
     "cli": {"cli", "client", "rpc"},
     "client": {"client", "rpc"},
-    "daemon": {"daemon", "engine", "rpc", "store"},
+    "daemon": {"daemon", "engine", "rpc", "store", "wordlists"},
     "engine": {"engine"},
     "errors": set(),
     "paths": set(),
     "rpc": {"rpc"},
     "store": {"engine", "store"},
+    "wordlists": {"engine"},
 }
 MAY_USE_TRIO = {"daemon"}
 
@@ -50,6 +51,7 @@ PURE = {
     "milkd",
     "operator",
     "re",
+    "snowballstemmer",  # from words to stems, and nothing else
     "string",
     "struct",
     "types",

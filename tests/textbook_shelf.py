@@ -1,27 +1,18 @@
-"""Where the textbook keeps its facts: plain lists, and what may be asked of one fact.
-
-Every search looks at every fact.  Where a threshold was decided within rounding error,
-`doubtful` is set: two right implementations may then differ.
-"""
+"""Where the textbook keeps its facts: plain lists.  Every search looks at every fact."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from textbook_text import meant, only
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from milkd.engine import commands as ask
     from milkd.engine.params import Params
 
 GLOBAL, ARCHIVE = "global", "archive"
 DAY = 86_400.0
 EPOCH = 1_767_225_600.0  # 2026-01-01T00:00:00Z, from which recency is measured
-CLOSE = 1e-9  # weights as near to a threshold as this may fall on either side of it
 
 Edge = tuple[str, str, str]  # source, target, relation
 
@@ -45,6 +36,14 @@ class Fact:
     used_at: float | None = None
     archived_at: float | None = None
     reason: str | None = None
+    importance: float | None = None
+    recalls: int = 0
+    bad_recalls: int = 0
+    confirmed_at: float | None = None
+    wordings: list[tuple[str, float]] = field(default_factory=list)
+    """Other ways in which it was stated, and when, the latest last."""
+    content_at: float | None = None
+    """When explicit words or an edit replaced the content."""
     at: float = 0.0
     """Running seconds of its scope at which `w` is current."""
     busy: bool = False
@@ -61,25 +60,34 @@ class Scope:
     """Running seconds at its last pass."""
 
 
+@dataclass
+class Audience:
+    """What a session, or a connection without one, was shown."""
+
+    shown: set[str] = field(default_factory=set)
+    """The facts it saw since it began."""
+    turn: int = 0
+    prompt: str | None = None
+    """Of the present turn."""
+    lines: dict[str, tuple[int, str]] = field(default_factory=dict)
+    """By fact: the turn in which it was last put before a prompt, and how it read."""
+
+
 def touched(before: float, wall: float) -> float:
     """The new `updated_at`: never back, unless it lay more than a day ahead."""
     return wall if before > wall + DAY else max(before, wall)
 
 
-def power(exponent: float) -> float:
-    return float(2.0 ** max(-1000.0, min(1000.0, exponent)))
-
-
 class Shelf:
-    """Global, archive and the open sessions, by the strict profile."""
+    """Global, archive and the open sessions."""
 
     def __init__(self, params: Params) -> None:
         self.params = params
         self.scopes: dict[str, Scope] = {GLOBAL: Scope(), ARCHIVE: Scope()}
         self.closed: dict[str, Scope] = {}
         self.awarded: set[str] = set()
-        self.doubtful = False
-        self.rounded: set[Fact] = set()  # facts whose weight a power of two went into
+        self.acted: set[Edge] = set()
+        self.audiences: dict[str, Audience] = {}
 
     # Sessions and runs
 
@@ -92,14 +100,29 @@ class Shelf:
         self.begin(name, running)
 
     def close_session(self, name: str) -> None:
+        """It remembers what it was shown, but not in which turn."""
         self.closed[name] = self.scopes.pop(name)
+        if name in self.audiences:
+            self.audiences[name] = Audience(self.audiences[name].shown)
 
     def restart(self, running: float) -> None:
-        """A new run: sessions are closed, and evidence may be awarded again."""
+        """Sessions are closed, connections go, and a new run begins."""
         for name in self.sessions():
             self.close_session(name)
-        self.awarded.clear()
+        kept = self.audiences.items()
+        self.audiences = {name: seen for name, seen in kept if name in self.closed}
+        self.new_run()
         self.begin(GLOBAL, running)
+
+    def new_run(self) -> None:
+        """Every fact may earn evidence, and every edge act, again."""
+        self.awarded.clear()
+        self.acted.clear()
+
+    def audience(self, session: str | None, caller: str | None) -> Audience:
+        """A caller without a name is never remembered."""
+        name = session or caller
+        return Audience() if name is None else self.audiences.setdefault(name, Audience())
 
     def begin(self, name: str, running: float) -> None:
         self.scopes[name].passed = running
@@ -152,41 +175,3 @@ class Shelf:
         going = [edge for edge in here.edges if edge[0] == fact.id]
         here.edges = [edge for edge in here.edges if edge not in going]
         there.edges += [edge for edge in going if edge not in there.edges]
-
-    # Strength and score
-
-    def strength(self, scope: str, fact: Fact, now: ask.Now) -> float:
-        """ADR-90, "Decay": one exponential since the fact's own last touch."""
-        elapsed = 0.0 if scope == ARCHIVE else min(DAY, now.running[scope] - fact.at)
-        floor, days = 0.0, self.params.session_half_life_days
-        if scope == GLOBAL:
-            floor, days = self.params.prune_threshold, self.params.global_half_life_days
-        if fact.core or elapsed == 0.0 or fact.w <= floor:
-            return fact.w
-        self.rounded.add(fact)
-        return float(floor + (fact.w - floor) * 2.0 ** (-elapsed / (days * DAY)))
-
-    def score(self, fact: Fact, wall: float) -> float:
-        """ADR-90, "Weighing": rank_score."""
-        half_life = self.params.recency_half_life_days * DAY
-        u = power((min(fact.updated_at, wall) - EPOCH) / half_life)
-        c = self.params.recency_boost * power((EPOCH - wall) / half_life)
-        return fact.w * (1 + 0.05 * min(fact.evidence, 4)) * (1 + c * u)
-
-    def ranked(self, facts: Iterable[Fact], key: Callable[[Fact], float]) -> list[Fact]:
-        """The highest first, equal ones as they came."""
-        keys = {fact: key(fact) for fact in facts}
-        order = sorted(keys, key=lambda fact: -keys[fact])
-        for one, next_one in pairwise(order):
-            gap = keys[one] - keys[next_one]
-            self.doubtful |= 0 < gap < 1e-12 * keys[one]
-        return order
-
-    def reaches(self, fact: Fact, threshold: float) -> bool:
-        self.doubtful |= fact in self.rounded and abs(fact.w - threshold) < CLOSE
-        return fact.w >= threshold
-
-    def be_sure(self) -> None:
-        """Take all weights for exact from here on."""
-        self.doubtful = False
-        self.rounded.clear()

@@ -1,16 +1,27 @@
-"""The textbook's reading of texts: words, likeness, references, the injected block."""
+"""The textbook's reading of texts: words, likeness, references, the injected block.
+
+Two things it takes from elsewhere, since they have tests of their own: the stemmer, and
+the guard that tells look-alikes apart.
+"""
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+import snowballstemmer  # type: ignore[import-untyped]  # ships no types
+
+from milkd import wordlists
+from milkd.engine import distinctness
 from milkd.errors import Ambiguous, NotFound
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from milkd.engine.params import Params
 
 STOP_LIST = (
     "a an and are as at be been but by do for from has have he her his i if in is it its me my no"
@@ -19,6 +30,9 @@ STOP_LIST = (
 )
 UNSPACED = ("CJK", "IDEOGRAPHIC", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR")
 """What the Unicode names of characters begin with that are written without spaces."""
+
+
+LEXICON = wordlists.load()
 
 
 class Stated(Protocol):
@@ -37,8 +51,10 @@ def casefold(text: str) -> str:
 
 
 @cache
-def tokens(text: str) -> frozenset[str]:
+def tokens(text: str, *, unicode_text: bool = True) -> frozenset[str]:
     """The words of a text; two neighbouring characters where a script has no spaces."""
+    if not unicode_text:
+        return frozenset(re.findall("[a-z0-9]+", text.lower())).difference(STOP_LIST.split())
     found: set[str] = set()
     for unspaced, run in runs(casefold(text)):
         if unspaced and len(run) > 1:
@@ -64,20 +80,51 @@ def runs(text: str) -> Iterator[tuple[bool, str]]:
             run += character
 
 
-def similarity(one: str, other: str) -> float:
+def similarity(one: str, other: str, *, unicode_text: bool = True) -> float:
     """Jaccard of the token sets; texts without tokens are alike when they are the same."""
-    a, b = tokens(one), tokens(other)
+    a, b = tokens(one, unicode_text=unicode_text), tokens(other, unicode_text=unicode_text)
     if a or b:
         return len(a & b) / len(a | b)
-    return float(casefold(one) == casefold(other))
+    return float(casefold(one).strip() == casefold(other).strip())
 
 
-def hits(text: str, content: str) -> int:
-    """How many different words of the text are in the content."""
-    words = tokens(text)
+@cache
+def stem(language: str, word: str) -> str:
+    """One of the forms of a word for all."""
+    if language == "none":
+        return word
+    return str(snowballstemmer.stemmer(language).stemWord(word))
+
+
+def terms(texts: Iterable[str], params: Params) -> frozenset[str]:
+    """The stems of texts: what recall compares."""
+    words = {word for text in texts for word in tokens(text, unicode_text=params.unicode_text)}
+    return frozenset(stem(params.stemmer, word) for word in words)
+
+
+@cache
+def marks(text: str, *, unicode_text: bool) -> distinctness.Marks:
+    return distinctness.marks(text, LEXICON, tokens(text, unicode_text=unicode_text))
+
+
+def apart(one: str, other: str, params: Params) -> bool:
+    """Whether the guard takes two texts for two facts, however alike they are."""
+    return distinctness.apart(
+        marks(one, unicode_text=params.unicode_text),
+        marks(other, unicode_text=params.unicode_text),
+        params.distinctness_guard,
+        lambda word: stem(params.stemmer, word),
+    )
+
+
+def hits(text: str, contents: Sequence[str], params: Params) -> frozenset[str]:
+    """The different words of a text, in any form, that are in one of the contents."""
+    words = terms([text], params)
     if words or not text.strip():
-        return len(words & tokens(content))
-    return int(casefold(text).strip() in casefold(content))
+        return words & terms(contents, params)
+    sign = casefold(text).strip()
+    within = any(sign in casefold(content) for content in contents)
+    return frozenset([sign] if within else [])
 
 
 def meant(ref: str, facts: Sequence[tuple[str, S]]) -> list[tuple[str, S]]:
@@ -99,10 +146,9 @@ def only(ref: str, found: Sequence[tuple[str, S]]) -> tuple[str, S]:
     return found[0]
 
 
-def block(contents: Sequence[str]) -> str:
+def block(lines: Sequence[str]) -> str:
     """The text that is put before a prompt: a line a fact, and none of them a label."""
-    lines = ["[Remembered facts]", *("- " + line(content) for content in contents)]
-    return "\n".join([*lines, "[End of remembered facts]"]) + "\n"
+    return "\n".join(["[Remembered facts]", *lines, "[End of remembered facts]"]) + "\n"
 
 
 def line(content: str) -> str:

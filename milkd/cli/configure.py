@@ -143,8 +143,9 @@ COMMANDS = {
         _say_config,
         _arguments,
         changes=_changes,
-        about="show    print every setting with its unit, and whether the config file sets it\n"
-        "init    write those that the config file doesn't set into it, with their defaults\n"
+        about="show    print every setting with its unit, and what sets it: file or profile\n"
+        "init    write those that the config file doesn't set into it, as the profile gives\n"
+        "        them; from then on they beat the profile\n"
         "path    print where the config file is\n"
         "reload  have it read again (the daemon also notices by itself)",
     )

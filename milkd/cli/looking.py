@@ -149,7 +149,7 @@ def _say_alike(answer: Alike, out: Output, _options: Options) -> None:
         if percept["id"] == answer.get("duplicate"):
             note = "  ← stating the text would reinforce this one"
         elif look_alike and percept["id"] == look_alike["id"] and "reason" in look_alike:
-            note = f"  ← not the same: {visible(look_alike['reason'])}"
+            note = f"  ← another fact: {visible(look_alike['reason'])}"
         content = visible(percept["content"])
         out.line(
             f"{percent(percept['similarity']):>5}  {content}  {out.dim(short(percept['id']))}{note}"

@@ -36,7 +36,7 @@ VALUES: dict[str, dict[str, Callable[[str], object]]] = {
 FLAGS = {
     "record": ("--json", "--core"),
     "recall": ("--json", "--explain"),
-    "inject": ("--json", "--explain"),
+    "inject": ("--json", "--explain", "--repeat"),
 }
 # What the full parser adds to these and this one doesn't read.
 UNREAD = {"record": {"role": None}, "recall": {}, "inject": {}}

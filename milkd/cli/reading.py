@@ -31,7 +31,9 @@ def _recall(client: Client, options: Options) -> Recalled:
 def _say_recalled(answer: Recalled, out: Output, _options: Options) -> None:
     for percept in answer["percepts"]:
         ident = out.dim(short(percept["id"]))
-        out.line(f"[{percept['w']:.2f}] {visible(percept['content'])}  {ident}")
+        newer = percept.get("superseded_by")
+        note = f"  (superseded by {short(newer)})" if newer else ""
+        out.line(f"[{percept['w']:.2f}] {visible(percept['content'])}  {ident}{note}")
     if not answer["percepts"]:
         out.line("(no relevant memories found)")
     _say_candidates(answer.get("candidates", []), out)
@@ -41,6 +43,7 @@ def _inject(client: Client, options: Options) -> Injection:
     return client.inject(
         spoken(options.words),
         consumer=options.consumer,
+        repeat=options.repeat or None,
         max=options.max,
         max_bytes=options.max_bytes,
         explain=options.explain or None,
@@ -86,6 +89,9 @@ def _inject_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("words", nargs="+", metavar="PROMPT", help="- reads standard input")
     parser.add_argument("--consumer", help="the agent that it is for: primary or escalation")
     parser.add_argument(
+        "--repeat", action="store_true", help="print again what the last turns of the session got"
+    )
+    parser.add_argument(
         "--max",
         type=told(FACTS),
         metavar="N",
@@ -108,13 +114,14 @@ COMMANDS = {
         _say_recalled,
         _recall_arguments,
         about="Find facts that share words with TEXT: those that share most first, then the\n"
-        "strongest and freshest.  Each is printed with its strength, 0 to 1, and its id.",
+        "strongest and freshest.  Each is printed with its strength, 0 to 1, and its id; one that\n"
+        "another fact updates stands behind that one and says so.",
     ),
     "inject": Command(
         _inject,
         _say_injection,
         _inject_arguments,
         about="Print the facts that bear on a prompt as a block to put before it; nothing if none\n"
-        "do.",
+        "do.  What the last turns of the session got is not repeated, unless it changed.",
     ),
 }

@@ -41,11 +41,14 @@ def _say_outcome(outcome: Outcome, out: Output, options: Options) -> None:
         _say_known_for_good(outcome, out, options.words[0])
     else:
         _say_known(outcome, out)
+    if (differs := outcome.get("differs")) and not options.core:
+        said = ("new words", differs["new"]), ("words left out", differs["old"])
+        out.line("  " + "; ".join(f"{what}: {_words(words)}" for what, words in said if words))
     if look_alike := outcome.get("look_alike"):
-        reason = f", {look_alike['reason']}" if "reason" in look_alike else ""
+        stored = "stored beside" if outcome["status"] == "inserted" else "not held for"
         out.line(
-            f"  beside a look-alike ({percent(look_alike['similarity'])} similar{reason}): "
-            f"{short(look_alike['id'])} {visible(look_alike['content'])}"
+            f"  {stored} {short(look_alike['id'])} {visible(look_alike['content'])}: "
+            f"{visible(look_alike.get('reason', 'another fact'))}"
         )
     if edge := outcome.get("edge"):
         out.line(f"  {arrow(edge)}")
@@ -56,13 +59,20 @@ def _say_outcome(outcome: Outcome, out: Output, options: Options) -> None:
 
 def _say_known(outcome: Outcome, out: Output) -> None:
     """What a restatement found, and what it did."""
-    did = {"echoed": "repeated, not strengthened", "revived": "brought back from the archive"}
+    did = {
+        "echoed": "repeated, nothing strengthened",
+        "revived": "brought back from the archive",
+    }
     what = did.get(outcome["status"], "reinforced")
     content = visible(outcome["existing"]["content"]) if "existing" in outcome else ""
     out.line(
         f"already known — {what} ({percent(outcome['similarity'])} similar): "
         f"{short(outcome['id'])} {content}, w {outcome['w']:.2f}"
     )
+
+
+def _words(words: list[str]) -> str:
+    return visible(", ".join(words))
 
 
 def _say_known_for_good(outcome: Outcome, out: Output, content: str) -> None:
@@ -131,7 +141,9 @@ COMMANDS = {
         _say_outcome,
         _record_arguments,
         changes=always,
-        about="State a fact.  A fact that is known already in other words is reinforced instead.\n"
+        about="State a fact.  A fact that is known already in other words is reinforced instead,\n"
+        "unless an agent repeats what it was just shown.  One that only looks like a known one\n"
+        "(another number, a negation) is stored beside it, and the answer says why.\n"
         "w is its strength, 0 to 1; with a session it is the session's, until it is promoted.",
     ),
     "learn": Command(

@@ -8,7 +8,7 @@ from typing import Any
 
 import trio
 
-from milkd.engine.changes import Awarded, Change
+from milkd.engine.changes import Change, scope_of
 from milkd.errors import WireError
 
 Settled = Callable[[WireError | None], None]
@@ -19,7 +19,7 @@ class Batch:
     """Changes that become durable, or are undone, together.
 
     Attributes:
-        urgent: Whether somebody may be waiting; uses of percepts alone are not urgent.
+        urgent: Whether somebody may be waiting; side effects of reading alone are not urgent.
         error: Why the batch was undone; None while under way and when durable.
     """
 
@@ -34,8 +34,8 @@ class Batch:
         """Append changes, in the order in which they were applied."""
         for change in changes:
             self.changes.append(change)
-            if not isinstance(change, Awarded):
-                self.scopes.add(change.scope)
+            if (scope := scope_of(change)) is not None:
+                self.scopes.add(scope)
 
     def settle(self, error: WireError | None = None) -> None:
         """Tell those who wait that the batch is durable, or why it was undone."""

@@ -19,6 +19,7 @@ class Caller:
     """The other end of one connection.  Two are never equal.
 
     Attributes:
+        name: What stands for it where it names no session; no session can have that name.
         connected: False once the connection has ended.
         sessions: Those that it named, and holds open while it is connected.
         errors_as_string: Whether it decodes errors into a string.
@@ -28,6 +29,7 @@ class Caller:
         turn: Number of its latest injection outside any session.
     """
 
+    name: str
     connected: bool = True
     sessions: set[str] = field(default_factory=set)
     errors_as_string: bool = False

@@ -18,7 +18,6 @@ import trio
 from milkd.daemon.batches import Batch
 from milkd.daemon.fatal import EXIT_SOFTWARE, Fatal, trace
 from milkd.daemon.uses import Uses
-from milkd.engine.changes import Awarded
 from milkd.engine.percept import ARCHIVE, GLOBAL, ScopeImage
 from milkd.errors import ReadOnly, StorageFailed, StorageFull, WireError
 from milkd.store.files import Poisoned
@@ -28,7 +27,8 @@ if TYPE_CHECKING:
 
     from milkd.daemon.disk import Disk
     from milkd.daemon.health import Health
-    from milkd.engine.changes import Change, Used
+    from milkd.daemon.uses import Use
+    from milkd.engine.changes import Change
     from milkd.engine.engine import Engine
     from milkd.store.store import Commit, Store
 
@@ -101,7 +101,7 @@ class Commits:
         self._wake.set()
         return self._pending
 
-    def add_uses(self, uses: Sequence[Used]) -> None:
+    def add_uses(self, uses: Sequence[Use]) -> None:
         """Take uses that were applied; they go along with the next changes, or after a while."""
         if not self._uses:
             self._wake.set()
@@ -192,8 +192,7 @@ class Commits:
         for name, image in self._durable.items():
             self._engine.load(image, running.get(name, image.running_seconds))
         for change in changes:
-            if isinstance(change, Awarded):
-                self._engine.revoke(change)
+            self._engine.revoke(change)
 
     def _give_up(self, batch: Batch, error: Exception) -> None:
         """After a failed fsync the disk's word is worth nothing (storage.md, B7)."""

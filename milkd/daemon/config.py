@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, NoReturn
 
 import trio
 
-from milkd.engine.params import KNOBS, Params, Settings, read
+from milkd.engine.knobs import KNOBS
+from milkd.engine.params import PROFILES, Params
+from milkd.engine.settings import Settings, read
 from milkd.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -84,8 +86,9 @@ class Config:
         _log.info("config read again; changed: %s", ", ".join(changed) or "nothing")
 
     def to_wire(self) -> dict[str, object]:
-        """Every knob with its value, origin, default and unit."""
-        defaults, settings = Params(), self.settings
+        """Every knob with its value, origin, unit, and what its profile gives it."""
+        settings = self.settings
+        defaults = PROFILES[settings.params.profile]
         values = {
             knob.name: {
                 "value": getattr(settings.params, knob.name),

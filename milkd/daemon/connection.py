@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from milkd.daemon.caller import Caller
 from milkd.daemon.fatal import trace
 from milkd.daemon.outgoing import Outgoing, Reply, Stalled, drain, event, refusal, send
 from milkd.errors import (
@@ -51,7 +50,7 @@ class Connection:
         self._service = service
         self._limits = core.limits
         self._protocol = Protocol()
-        self._caller = Caller()
+        self._caller = core.new_caller()
         self._in_flight: dict[int, Reply] = {}
         self._receiving = trio.CancelScope()
         self._sending = trio.CancelScope()
@@ -95,6 +94,7 @@ class Connection:
 
     def _leave(self) -> None:
         self._core.callers.discard(self._caller)
+        self._core.engine.leave(self._caller.name)
         self._core.sessions.leave_all(self._caller)
         if self._caller.subscription is not None:
             self._core.hub.end(self._caller.subscription)

@@ -10,12 +10,14 @@ import uuid
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import trio
 
 from milkd.daemon.batches import Answer, Batch
-from milkd.daemon.clock import Clock, OpenClocks
+from milkd.daemon.caller import Caller
+from milkd.daemon.clock import Clock, SwitchedClocks
 from milkd.daemon.commits import Commits
 from milkd.daemon.config import Config
 from milkd.daemon.disk import Disk, Worker
@@ -25,15 +27,17 @@ from milkd.daemon.health import Health
 from milkd.daemon.limits import Limits
 from milkd.daemon.loading import Loading
 from milkd.daemon.replays import Operation, Replays
+from milkd.daemon.runs import Runs
 from milkd.daemon.sessions import Sessions
-from milkd.engine.changes import Change, Used
+from milkd.daemon.uses import Use
 from milkd.engine.commands import Command, Now
 from milkd.engine.percept import ARCHIVE, GLOBAL
 from milkd.errors import StorageFailed, StoreDamaged, VersionMismatch
 
 if TYPE_CHECKING:
-    from milkd.daemon.caller import Caller
+    from milkd.engine.changes import Change
     from milkd.engine.engine import Engine
+    from milkd.engine.params import Params
     from milkd.store.store import Store
 
 Render = Callable[[Any], dict[str, Any]]
@@ -45,6 +49,7 @@ class Identity:
 
     version: str
     run_id: str
+    """Of the run that begins with the process."""
     pid: int
     store: str
     socket: str
@@ -96,8 +101,12 @@ class Core:
         self.new_id = new_id
         self.hub = Hub(self.limits.events)
         self.health = Health(lambda status: self.hub.publish("health", "changed", status=status))
-        self.config = Config(config_path, self.health, engine.configure)
-        self.clocks = OpenClocks(self.clock.mono)
+        self.config = Config(config_path, self.health, self._configure)
+        lease_s = self.limits.lease_s
+        self.clocks = SwitchedClocks(engine.params.running_time, self.clock.mono, lease_s)
+        self.runs = Runs(
+            engine, self.hub, first=identity.run_id, since_boot=self.clock.boot, new_id=new_id
+        )
         self.commits = Commits(
             store,
             engine,
@@ -111,6 +120,7 @@ class Core:
         self.sessions = Sessions(engine, self.loading, self.clocks, self.hub)
         self.replays = Replays(self.limits.op_ids)
         self.callers: set[Caller] = set()
+        self._connections = count(1)
         self.started_at = self.clock.mono()
         self.stop: Callable[[], None] = lambda: None
         self.saved = Batch()
@@ -132,6 +142,10 @@ class Core:
         for name in self.store.sessions():
             self._adopt(name)
 
+    def new_caller(self) -> Caller:
+        """What stands for a new connection; the space keeps its name from being a session's."""
+        return Caller(f"connection {next(self._connections)}")
+
     def now(self) -> Now:
         """The time, as commands are handed it."""
         return Now(self.clock.wall(), self.clocks.reading())
@@ -150,7 +164,7 @@ class Core:
         """
         self.commits.check()
         decision = self.engine.decide(command, self.now())
-        uses = [change for change in decision.changes if isinstance(change, Used)]
+        uses = [change for change in decision.changes if isinstance(change, Use)]
         if len(uses) == len(decision.changes):
             need = self.commits.newest()
             self._apply(uses)
@@ -180,6 +194,10 @@ class Core:
         except Exception as error:
             reason = f"a decision could not be applied\n{trace(error)}"
             raise Fatal(EXIT_SOFTWARE, reason) from None
+
+    def _configure(self, params: Params) -> None:
+        self.engine.configure(params)
+        self.clocks.choose(params.running_time)
 
     def _adopt(self, name: str) -> None:
         try:

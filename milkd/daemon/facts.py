@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from milkd.daemon.core import Call, Core
     from milkd.errors import WireError
 
-COUNTS = ("decayed", "pruned", "promoted", "archived", "evicted", "global_total")
+COUNTS = ("decayed", "pruned", "promoted", "merged", "archived", "evicted", "global_total")
 """What subscribers learn of a pass."""
 EVENTS = {
     "edit": "edited",
@@ -28,16 +28,19 @@ EVENTS = {
 }
 """What subscribers learn of a change; of a stated fact they learn its status."""
 
+STATING = frozenset({"record", "learn"})
+"""Subscribers hear of these even if all was known, and merely echoed."""
+
 
 async def run_command(core: Core, call: Call) -> Answer:
     """Any method that is one command of the engine."""
-    command = requests.command(call.method, call.arguments, core.new_id)
+    command = requests.command(call.method, call.arguments, core.new_id, call.caller.name)
     return core.once(call, partial(_run, core, call, command))
 
 
 async def inject(core: Core, call: Call) -> Answer:
     """Render the facts for a prompt, and count the turn."""
-    command = requests.command(call.method, call.arguments, core.new_id)
+    command = requests.command(call.method, call.arguments, core.new_id, call.caller.name)
     turn = core.sessions.next_turn(call.arguments.get("session"), call.caller)
 
     def injected(result: Injection) -> render.Wire:
@@ -67,9 +70,9 @@ async def consolidate(core: Core, call: Call) -> Answer:
     return core.once(call, partial(run_pass, core, session))
 
 
-def run_pass(core: Core, session: str | None) -> Answer:
-    """Do a pass, and tell of it once it is on disk."""
-    answer = core.execute(Consolidate(session=session), render.result)
+def run_pass(core: Core, session: str | None, *, ending: bool = False) -> Answer:
+    """Do a pass, and tell of it once it is on disk; with `ending` it is the session's last."""
+    answer = core.execute(Consolidate(session=session, ending=ending), render.result)
 
     def settled(error: WireError | None) -> None:
         if error is None:
@@ -83,7 +86,7 @@ def run_pass(core: Core, session: str | None) -> Answer:
 
 def _run(core: Core, call: Call, command: Command) -> Answer:
     answer = core.execute(command, _RENDERERS.get(call.method, render.result))
-    if answer.changes:
+    if answer.changes or call.method in STATING:
         answer.when_settled(partial(_tell, core, call, answer))
     return answer
 

@@ -19,7 +19,7 @@ import msgpack
 import trio
 
 import milkd
-from milkd import paths
+from milkd import paths, wordlists
 from milkd.daemon import endpoint
 from milkd.daemon.address import Address, activated
 from milkd.daemon.core import Core, Identity, new_uuid
@@ -37,7 +37,7 @@ from milkd.daemon.notify import notify
 from milkd.daemon.options import IDLE_EXIT_S, Options, parse
 from milkd.daemon.server import Server
 from milkd.engine.engine import Engine
-from milkd.engine.params import Params
+from milkd.engine.params import DEFAULT
 from milkd.errors import AlreadyRunning, ConfigError, Failure, StoreDamaged, VersionMismatch
 from milkd.store.lock import StoreLock
 from milkd.store.store import FileStore
@@ -134,7 +134,7 @@ def _core(options: Options, socket_path: str) -> Core:
         socket=socket_path,
     )
     return Core(
-        Engine(Params()),
+        Engine(DEFAULT, wordlists.load()),
         FileStore(options.store),
         identity,
         config_path=options.config,

@@ -13,9 +13,16 @@ from milkd.store.records import percept_to_json
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from milkd.engine.results import Candidate, Match, Report, Result, View
+    from milkd.engine.results import Candidate, Differs, Hit, Match, Report, Result, View
 
 Wire = dict[str, Any]
+
+MESSAGES = {
+    "inserted": "learned",
+    "reinforced": "already known — reinforced",
+    "revived": "already known — brought back from the archive",
+}
+"""What `learn` tells people; the user's own words are never an echo."""
 
 
 def result(value: Result) -> Wire:
@@ -57,8 +64,7 @@ def report(value: Report) -> Wire:
 
 def learned(value: results.Outcome) -> Wire:
     """An outcome with a line for people."""
-    new = value.status == "inserted"
-    return _outcome(value) | {"message": "learned" if new else "already known — reinforced"}
+    return _outcome(value) | {"message": MESSAGES[value.status]}
 
 
 def related(value: results.Related, *, word: str) -> Wire:
@@ -81,6 +87,7 @@ def _outcome(value: results.Outcome) -> Wire:
         evidence=value.evidence,
         scope=scope_name(value.scope),
         look_alike=_match(value.look_alike),
+        differs=_differs(value.differs),
         edge=None if value.edge is None else edge(value.edge),
         edge_error=value.edge_error,
     )
@@ -98,6 +105,10 @@ def _match(value: Match | None) -> Wire | None:
     )
 
 
+def _differs(value: Differs | None) -> Wire | None:
+    return None if value is None else {"new": list(value.new), "old": list(value.old)}
+
+
 def _forgotten(value: results.Forgotten) -> Wire:
     return {"id": value.id, "content": value.content, "others": value.others}
 
@@ -107,8 +118,13 @@ def _dropped(value: results.Dropped) -> Wire:
 
 
 def _recalled(value: results.Recalled) -> Wire:
-    percepts = [percept(hit.view) | {"hits": hit.hits, "score": hit.score} for hit in value.hits]
+    percepts = [_hit(hit) for hit in value.hits]
     return known(percepts=percepts, candidates=_candidates(value.candidates))
+
+
+def _hit(value: Hit) -> Wire:
+    wire = percept(value.view) | {"hits": value.hits, "score": value.score}
+    return wire | known(superseded_by=value.superseded_by)
 
 
 def _candidates(value: tuple[Candidate, ...] | None) -> list[Wire] | None:

@@ -18,13 +18,18 @@ if TYPE_CHECKING:
 Arguments = Mapping[str, Any]
 NewId = Callable[[], str]
 
+HEARD = frozenset({"record", "query", "inject"})
+"""Methods for which it matters what their caller was shown before."""
+
 CURSOR = "o"
 """What the cursor of a list begins with; the offset follows."""
 
 
-def command(method: str, arguments: Arguments, new_id: NewId) -> Command:
-    """The command of a method that the engine answers."""
+def command(method: str, arguments: Arguments, new_id: NewId, caller: str) -> Command:
+    """The command of a method that the engine answers; `caller` stands for the connection."""
     given = {name: value for name, value in arguments.items() if value is not None}
+    if method in HEARD and "session" not in given:
+        given["caller"] = caller
     return COMMANDS[method](given, new_id)
 
 

@@ -49,8 +49,8 @@ METHODS: Mapping[str, Method] = {
 """The methods that are more than one command of the engine."""
 NOT_ENTERING = frozenset({"session_close", "session_drop"})
 """They name a session without opening it."""
-PASSIVE = frozenset({"hello", "ping", "health", "stats", "subscribe", "unsubscribe"})
-"""They are no activity: somebody looks on, nobody works."""
+PASSIVE = frozenset({"hello", "ping", "health", "stats", "subscribe", "unsubscribe", "shutdown"})
+"""They are no activity: somebody looks on or leaves, nobody works."""
 
 
 class Service:
@@ -95,4 +95,5 @@ class Service:
     def _note_activity(self, call: Call) -> None:
         if call.method not in PASSIVE:
             self._core.active_at = trio.current_time()
+            self._core.runs.note_activity()
             self._core.clocks.called(call.arguments.get("session"))

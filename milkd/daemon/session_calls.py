@@ -37,9 +37,15 @@ async def session_open(core: Core, call: Call) -> Answer:
 
 
 async def session_close(core: Core, call: Call) -> Answer:
-    """Close a session with a pass; nothing happens to one that is closed."""
+    """Close a session with a pass; one that is closed only forgets what it was shown."""
     name = call.arguments["session"]
-    return core.once(call, partial(_close_known, core, name))
+    done = core.replays.find(call.operation)
+    if done is not None:
+        return done
+    core.sessions.check_known(name)
+    visited = (name,) if core.sessions.is_adjourned(name) else ()
+    async with core.loading.visiting(visited):
+        return core.once(call, partial(_end, core, name))
 
 
 async def session_drop(core: Core, call: Call) -> Answer:
@@ -75,9 +81,13 @@ def listed(session: Listed) -> render.Wire:
     }
 
 
-def close_session(core: Core, name: str) -> Answer:
-    """Close an open session with a pass."""
-    answer = run_pass(core, name)
+def close_session(core: Core, name: str, *, ending: bool) -> Answer:
+    """Close an open session with a pass.
+
+    Args:
+        ending: Whether somebody ended it, so that it begins anew when it is opened next.
+    """
+    answer = run_pass(core, name, ending=ending)
     _finish(core, answer, "closed", name, core.sessions.close(name))
     return answer
 
@@ -88,15 +98,16 @@ async def watch_leases(core: Core) -> NoReturn:
         await trio.sleep(core.limits.lease_check_s)
         for name in core.sessions.expired(core.limits.lease_s):
             try:
-                close_session(core, name)
+                close_session(core, name, ending=False)
             except Exception as error:  # a fault in a pass must not end the daemon
                 _log.error("session %s could not be closed\n%s", name, trace(error))
 
 
-def _close_known(core: Core, name: str) -> Answer:
-    core.sessions.check_known(name)
+def _end(core: Core, name: str) -> Answer:
     if core.sessions.is_open(name):
-        return close_session(core, name)
+        return close_session(core, name, ending=True)
+    if core.sessions.is_adjourned(name) and core.engine.is_loaded(name):
+        return run_pass(core, name, ending=True)
     return at_once(render.report(Report(global_total=core.engine.count(GLOBAL))))
 
 

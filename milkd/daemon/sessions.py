@@ -50,6 +50,8 @@ class Listed:
     percepts: int
     running_seconds: float
     connections: int = 0
+    is_adjourned: bool = False
+    """Whether it remembers what it was shown, as if it went on when it is opened next."""
 
 
 class Sessions:
@@ -115,6 +117,10 @@ class Sessions:
     def is_open(self, name: str) -> bool:
         """Whether the session is open."""
         return name in self._open
+
+    def is_adjourned(self, name: str) -> bool:
+        """Whether the session was closed without anybody ending it, and remembers its part."""
+        return name in self._closed and self._closed[name].is_adjourned
 
     def names(self) -> tuple[str, ...]:
         """The open sessions, in order of opening."""
@@ -192,9 +198,15 @@ class Sessions:
 
 def is_void(image: ScopeImage) -> bool:
     """Whether a session holds nothing, and so has no file."""
-    held = image.percepts or image.engrams or image.edges or image.unreadable or image.extra
-    return not held
+    held = image.percepts or image.engrams or image.edges or image.unreadable
+    return not (held or image.extra or image.shown)
 
 
 def _as_closed(image: ScopeImage) -> Listed:
-    return Listed(image.name, False, len(image.percepts), image.running_seconds)
+    return Listed(
+        image.name,
+        is_open=False,
+        percepts=len(image.percepts),
+        running_seconds=image.running_seconds,
+        is_adjourned=bool(image.shown),
+    )

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from milkd.engine.percept import Edge, Engram, Percept
 
 
@@ -100,6 +102,37 @@ class Awarded:
 
 
 @dataclass(frozen=True, slots=True)
+class EdgeActed:
+    """The edge has acted in the present run."""
+
+    edge: Edge
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A caller was shown percepts, in a turn that an injection began or outside of any.
+
+    Attributes:
+        scope: The caller's session, whose file remembers the ids; None for a connection's.
+        caller: The session id, or what stands for a connection without one.
+        lines: What was shown of each percept, by id: an injected line, or nothing of note.
+        prompt: The prompt of the turn that begins; None if no turn does.
+    """
+
+    scope: str | None
+    caller: str
+    lines: Mapping[str, str]
+    prompt: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AudienceLeft:
+    """The session ended; when it begins anew, nothing has been shown to it."""
+
+    scope: str
+
+
+@dataclass(frozen=True, slots=True)
 class ScopeDropped:
     """The session scope is empty, and its file is to go."""
 
@@ -116,5 +149,13 @@ Change = (
     | Passed
     | Used
     | Awarded
+    | EdgeActed
+    | Shown
+    | AudienceLeft
     | ScopeDropped
 )
+
+
+def scope_of(change: Change) -> str | None:
+    """The scope whose file the change bears on; None for what only this process remembers."""
+    return None if isinstance(change, Awarded | EdgeActed) else change.scope

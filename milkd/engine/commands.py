@@ -45,6 +45,8 @@ class Record:
     core: bool = False
     relation: str | None = None
     related_to: str | None = None
+    caller: str | None = None
+    """What stands for the connection, where there is no session (echo guard)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +110,8 @@ class Consolidate:
     """One pass over global and the named session, or over global and every open session."""
 
     session: str | None = None
+    ending: bool = False
+    """Whether the session ends with it, so that it forgets what it was shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +138,8 @@ class Query:
     max_results: int = 5
     consumer: str | None = None
     explain: bool = False
+    caller: str | None = None
+    """What stands for the connection, where there is no session (echo guard)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +153,11 @@ class Inject:
     """At most so many facts; None is the knob percept_inject_max."""
     max_bytes: int | None = None
     """At most so many bytes of rendered block; None is the knob percept_inject_max_bytes."""
+    repeat: bool = False
+    """Whether to show again what the last turns showed."""
     explain: bool = False
+    caller: str | None = None
+    """What stands for the connection, where there is no session (echo guard)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

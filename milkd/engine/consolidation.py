@@ -11,7 +11,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from milkd.engine import engrams, kernels
+from milkd.engine.changes import AudienceLeft, EdgeActed
 from milkd.engine.draft import Draft, ScopeDraft
+from milkd.engine.merging import merge
 from milkd.engine.moving import delete, move
 from milkd.engine.params import DAY_S
 from milkd.engine.percept import ARCHIVE, GLOBAL, POSITIVE, Edge, Percept, Relation
@@ -42,6 +44,8 @@ def consolidate(memory: Memory, command: Consolidate, now: Now) -> Decision:
     for name in (*sessions, GLOBAL):
         engrams.weigh(draft, name)
     report.global_total = len(draft.scope(GLOBAL))
+    if command.ending and command.session is not None:
+        draft.changes.append(AudienceLeft(command.session))
     return Decision(tuple(draft.changes), report)
 
 
@@ -64,16 +68,26 @@ def apply_edges(draft: Draft, sessions: Iterable[str], report: Report) -> None:
         for edge in list(draft.scope(name).edges.values()):
             if not (draft.memory.exists(edge.source) and draft.memory.exists(edge.target)):
                 draft.drop_edge(name, edge)
-            elif _apply_edge(draft, name, edge):
+            elif _may_act(draft, edge) and _act(draft, name, edge):
+                if edge not in draft.memory.acted:
+                    draft.changes.append(EdgeActed(edge))
                 report.edges_applied += 1
                 if name in report.sessions:
                     report.sessions[name].edges_applied += 1
 
 
 def prune(draft: Draft, sessions: Iterable[str], report: Report) -> None:
-    """Step 3: session percepts at or below the threshold go."""
+    """Step 3: session percepts at or below the threshold go.
+
+    One that updates a live global stays, or the old truth would come back.
+    """
+    kept = updating_a_global(draft) if draft.params.keep_updates else set()
     for name in sessions:
-        faded = _rows_at_most(draft.scope(name), draft.params.prune_threshold)
+        faded = [
+            percept
+            for percept in _rows_at_most(draft.scope(name), draft.params.prune_threshold)
+            if percept.id not in kept
+        ]
         delete(draft, [(name, percept) for percept in faded])
         report.sessions[name].pruned = len(faded)
         report.pruned += len(faded)
@@ -94,18 +108,21 @@ def promote(draft: Draft, sessions: Iterable[str], report: Report) -> None:
     """
     blocked = contradicted(draft)
     for name in sessions:
-        here = draft.scope(name)
+        here, part = draft.scope(name), report.sessions[name]
         for percept_id in list(here.ids()):
             percept = here.get(percept_id)
             assert percept is not None
-            verdict = judge(percept, percept_id in blocked, draft.params)
-            if verdict is Verdict.PROMOTED:
+            verdict = judge(percept, draft.params, blocked=percept_id in blocked)
+            if verdict is Verdict.PROMOTED and merge(draft, name, percept):
+                part.merged += 1
+            elif verdict is Verdict.PROMOTED:
                 move(draft, replace(percept, idle_seconds=0.0), name, GLOBAL)
-                report.promoted += 1
-                report.sessions[name].promoted += 1
+                part.promoted += 1
             elif verdict is Verdict.DEFERRED:
-                report.promotion_deferred += 1
-                report.sessions[name].promotion_deferred += 1
+                part.promotion_deferred += 1
+        report.merged += part.merged
+        report.promoted += part.promoted
+        report.promotion_deferred += part.promotion_deferred
 
 
 def evict(draft: Draft, report: Report) -> None:
@@ -120,8 +137,12 @@ def evict(draft: Draft, report: Report) -> None:
         for position, percept in enumerate(_all(here))
         if not percept.core
     )
-    lowest = heapq.nsmallest(excess, ranked)
-    delete(draft, [(GLOBAL, percept) for _, _, percept in lowest])
+    lowest = [percept for _, _, percept in heapq.nsmallest(excess, ranked)]
+    if draft.params.evict_to_archive:
+        for percept in lowest:
+            archive(draft, percept, "evicted")
+    else:
+        delete(draft, [(GLOBAL, percept) for percept in lowest])
     report.evicted = len(lowest)
 
 
@@ -131,9 +152,16 @@ def archive(draft: Draft, percept: Percept, reason: str) -> None:
     move(draft, percept, GLOBAL, ARCHIVE)
 
 
-def _apply_edge(draft: Draft, scope: str, edge: Edge) -> bool:
+def _may_act(draft: Draft, edge: Edge) -> bool:
+    """Whether both ends are live, and the edge has not had its turn in this run."""
+    if draft.params.edge_cadence == "run" and edge in draft.memory.acted:
+        return False
+    return draft.is_live(edge.source) and draft.is_live(edge.target)
+
+
+def _act(draft: Draft, scope: str, edge: Edge) -> bool:
     """Let one edge act; gives whether some strength changed."""
-    if not (draft.is_live(edge.source) and draft.is_live(edge.target)):
+    if edge.relation == Relation.UPDATES and not draft.params.updates_boosts:
         return False
     if edge.relation in POSITIVE:
         return _shift(draft, scope, edge.target, EDGE_BOOST)
@@ -146,16 +174,38 @@ def _apply_edge(draft: Draft, scope: str, edge: Edge) -> bool:
 
 
 def _shift(draft: Draft, scope: str, percept_id: str, by: float) -> bool:
-    """Move one weight within [0, 1]; one that rose was corroborated."""
+    """Move one weight within [0, 1]; one that rose was corroborated.
+
+    A contradiction weakens and blocks, it does not delete: it stops at a floor of its own.
+    """
     percept = draft.scope(scope).get(percept_id)
     if percept is None or percept.core:
         return False
     w = min(1.0, max(0.0, percept.w + by))
+    if by < 0:
+        w = max(w, min(percept.w, draft.params.contradiction_floor))
     if w == percept.w:
         return False
     moved = replace(percept, w=w)
     draft.put(scope, draft.award(moved) if w > percept.w else moved)
     return True
+
+
+def updating_a_global(draft: Draft) -> set[str]:
+    """The percepts that update one in global, at first or at second hand."""
+    updaters: dict[str, list[str]] = {}
+    for scope in draft.live_scopes():
+        for edge in scope.edges.values():
+            if edge.relation == Relation.UPDATES:
+                updaters.setdefault(edge.target, []).append(edge.source)
+    shared = draft.scope(GLOBAL)
+    found: set[str] = set()
+    to_visit = [target for target in updaters if target in shared]
+    while to_visit:
+        new = [source for source in updaters.get(to_visit.pop(), ()) if source not in found]
+        found.update(new)
+        to_visit += new
+    return found
 
 
 def _rows_at_most(here: ScopeDraft, threshold: float) -> list[Percept]:

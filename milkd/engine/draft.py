@@ -112,9 +112,9 @@ class Draft:
         return any(percept_id in scope for scope in self.live_scopes())
 
     def running(self, scope: str) -> float:
-        """The scope's running seconds now; never before its last pass."""
-        passed_at = self.memory.scopes[scope].passed_at
-        return max(self.now.running.get(scope, passed_at), passed_at)
+        """The scope's running seconds now; never before its last reading."""
+        last = self.memory.scopes[scope].read_at
+        return max(self.now.running.get(scope, last), last)
 
     def current(self, scope: str, percept: Percept) -> Percept:
         """The percept with the decay that its row has coming since it was last current."""
@@ -161,11 +161,20 @@ class Draft:
 
     def award(self, percept: Percept) -> Percept:
         """The percept with one more evidence, unless it had its award of this run."""
-        if percept.id in self.memory.awarded or percept.id in self._awarded:
+        if self.is_awarded(percept.id):
             return percept
-        self._awarded.add(percept.id)
-        self.changes.append(Awarded(percept.id))
+        self.mark_awarded(percept.id)
         return replace(percept, evidence=percept.evidence + 1)
+
+    def is_awarded(self, percept_id: str) -> bool:
+        """Whether a percept would have had its evidence of this run."""
+        return percept_id in self.memory.awarded or percept_id in self._awarded
+
+    def mark_awarded(self, percept_id: str) -> None:
+        """Note that a percept had its award of this run, if that is not known yet."""
+        if not self.is_awarded(percept_id):
+            self._awarded.add(percept_id)
+            self.changes.append(Awarded(percept_id))
 
     def let_pass(self, scope: str) -> tuple[int, float]:
         """Decay a scope up to now; gives how many weights fell, and the running seconds."""

@@ -16,19 +16,23 @@ from milkd.engine import (
     explaining,
     importing,
     injection,
+    looking,
     moving,
     recall,
     relating,
     stating,
 )
+from milkd.engine.analysis import Analyzer
+from milkd.engine.lexicon import EMPTY
 from milkd.engine.memory import Memory
 from milkd.engine.percept import ARCHIVE, GLOBAL, ScopeImage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from milkd.engine.changes import Awarded, Change
+    from milkd.engine.changes import Change
     from milkd.engine.commands import Command, Now
+    from milkd.engine.lexicon import Lexicon
     from milkd.engine.params import Params
     from milkd.engine.results import Decision
 
@@ -45,9 +49,9 @@ _RULES: dict[type, Callable[[Memory, Any, Now], Decision]] = {
     commands.Import: importing.take_in,
     commands.Query: recall.query,
     commands.Inject: injection.inject,
-    commands.List: recall.list_page,
-    commands.Show: recall.show,
-    commands.Resolve: recall.resolve_all,
+    commands.List: looking.list_page,
+    commands.Show: looking.show,
+    commands.Resolve: looking.resolve_all,
     commands.Explain: explaining.explain,
     commands.Similar: duplicates.similar,
 }
@@ -56,8 +60,8 @@ _RULES: dict[type, Callable[[Memory, Any, Now], Decision]] = {
 class Engine:
     """The memory model over the loaded scopes; one owner, one thread."""
 
-    def __init__(self, params: Params) -> None:
-        self._memory = Memory(params)
+    def __init__(self, params: Params, lexicon: Lexicon = EMPTY) -> None:
+        self._memory = Memory(Analyzer(params, lexicon))
         for name in (GLOBAL, ARCHIVE):
             self._memory.load(ScopeImage(name=name), 0.0)
 
@@ -68,9 +72,10 @@ class Engine:
 
     def configure(self, params: Params) -> None:
         """Put other knobs in force, from the next decision on."""
-        self._memory.params = params
+        analyzer = Analyzer(params, self._memory.analyzer.lexicon)
+        self._memory.analyzer = analyzer
         for scope in self._memory.scopes.values():
-            scope.configure(params)
+            scope.configure(analyzer)
 
     def load(self, image: ScopeImage, running: float = 0.0) -> None:
         """Take a scope in, instead of what was loaded under its name.
@@ -84,6 +89,7 @@ class Engine:
     def unload(self, session: str) -> None:
         """Let a session go; its ids and contents are remembered, its rows are not."""
         scope = self._memory.scopes.pop(session)
+        self._memory.audiences.pop(session, None)
         self.set_dormant(session, {p.id: p.content for p in scope.percepts()})
 
     def set_dormant(self, session: str, contents: Mapping[str, str]) -> None:
@@ -119,12 +125,13 @@ class Engine:
         return self._memory.scopes[scope].count_unread()
 
     def new_run(self) -> None:
-        """Begin a run: every percept may earn evidence again."""
+        """Begin a run: every percept may earn evidence, and every edge act, again."""
         self._memory.awarded.clear()
+        self._memory.acted.clear()
 
-    def revoke(self, award: Awarded) -> None:
-        """Take an award back with the change that earned it: this run may earn it again."""
-        self._memory.awarded.discard(award.id)
+    def leave(self, caller: str) -> None:
+        """Forget what a connection without a session was shown."""
+        self._memory.audiences.pop(caller, None)
 
     def decide(self, command: Command, now: Now) -> Decision:
         """What a command changes and answers, without changing it.
@@ -141,6 +148,13 @@ class Engine:
     def apply(self, change: Change) -> None:
         """Make one change of a decision so."""
         self._memory.apply(change)
+
+    def revoke(self, change: Change) -> None:
+        """Take back what this run alone remembers of a change that the disk refused.
+
+        All else about it goes when its scope is loaded again.
+        """
+        self._memory.revoke(change)
 
     def apply_all(self, changes: Iterable[Change]) -> None:
         """Make the changes of a decision so, in order."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from milkd.engine.consolidation import CONTRADICTION_PENALTY
+from milkd.engine.consolidation import CONTRADICTION_PENALTY, updating_a_global
 from milkd.engine.draft import Draft
 from milkd.engine.injection import MIN_W
+from milkd.engine.looking import edges_of
 from milkd.engine.params import DAY_S, Params
 from milkd.engine.percept import ARCHIVE, GLOBAL, Edge, Percept, Producer, Relation
 from milkd.engine.promotion import RUNS_NEEDED, qualifies
-from milkd.engine.recall import edges_of
 from milkd.engine.references import resolve, short, shown
 from milkd.engine.results import Decision, Explanation, View
 from milkd.engine.strength import elapsed, floor, half_life_s
@@ -48,6 +48,11 @@ def _holds(memory: Memory, percept: Percept, scope: str, now: Now) -> Iterator[s
         yield "This run has been counted; restating it again in this run adds no evidence."
     score = memory.rank_score(percept, now.wall)
     yield f"Its rank score is {score:.3f}: strength, recency and evidence together."
+    for wording in percept.wordings:
+        yield f"It was also stated as: {wording.content}"
+    updaters = [i for here in memory.live() for i in here.updaters.get(percept.id, ())]
+    if memory.params.superseded and any(map(memory.is_live, updaters)):
+        yield "Where the one that updates it is seen, it comes after it and is not injected."
     if percept.w < MIN_W:
         yield f"Below {MIN_W:g} it is neither injected nor recalled by default."
 
@@ -109,7 +114,9 @@ def _listed(ids: list[str]) -> str:
 def _next_in_session(draft: Draft, scope: str, percept: Percept) -> Iterator[str]:
     params = draft.params
     days = half_life_s(scope, params) / DAY_S
-    if percept.w <= params.prune_threshold:
+    if params.keep_updates and percept.id in updating_a_global(draft):
+        yield "It updates a global fact, and so it is not removed while that one lives."
+    elif percept.w <= params.prune_threshold:
         yield f"At or below {params.prune_threshold:g} it is removed at the next pass."
     else:
         left = days * math.log2(percept.w / params.prune_threshold)

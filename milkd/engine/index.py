@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from milkd.engine.text import jaccard
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 # Guards ceil() against 0.6 * 5 = 3.0000000000000004: one token too few costs time, not truth.
 _SLACK = 1e-9
@@ -45,6 +45,10 @@ class TokenIndex:
             del posting[bisect_left(posting, slot)]
             if not posting:
                 del self._postings[token]
+
+    def rows(self, token: str) -> Sequence[int]:
+        """The rows that have a token, in order."""
+        return self._postings.get(token, ())
 
     def features(self, slot: int) -> frozenset[str]:
         """The tokens under which the row is filed."""

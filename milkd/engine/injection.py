@@ -1,87 +1,59 @@
-"""Facts rendered for a prompt, within a budget of facts and bytes.
-
-The block is the only thing an agent sees of the memory, so it must not be
-possible to write a fact that closes it, forges another, or starts a line.
-"""
+"""Facts chosen for a prompt, within a budget of facts and bytes."""
 
 from __future__ import annotations
 
-import re
-import unicodedata
-from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from milkd.engine.recall import Ranked, passes_consumer, ranking
-from milkd.engine.references import shown
+from milkd.engine.ordering import (
+    Entry,
+    Hits,
+    diverse,
+    ordered,
+    passes_consumer,
+    updates_first,
+)
+from milkd.engine.references import shown as shown_weight
+from milkd.engine.rendering import FRAME_BYTES, line_of, render
 from milkd.engine.results import Candidate, Decision, Injection
-from milkd.engine.text import tokens
-from milkd.engine.usage import used
+from milkd.engine.usage import shown, used
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from milkd.engine.commands import Inject, Now
     from milkd.engine.memory import Memory
+    from milkd.engine.ordering import Gate
     from milkd.engine.references import Place
     from milkd.engine.scope import Scope
 
-HEADER = "[Remembered facts]"
-FOOTER = "[End of remembered facts]"
 MIN_W = 0.4
 """Raw strength from which a fact is injected (model.md, Injection)."""
-_FRAME_BYTES = len(f"{HEADER}\n{FOOTER}\n".encode())
-_FORGERY = re.compile(r"\[(\s*(?:end\s+of\s+)?remembered\s+facts\s*)\]", re.IGNORECASE)
-# Line and paragraph ends, control and invisible format characters (bidi overrides among them).
-_NEUTRALISED = {"Cc", "Cf", "Zl", "Zp"}
-# Joiners are format characters that spell words and emoji: harmless, and lost they change both.
-_JOINERS = {"\u200c", "\u200d"}
+FITS = "fits the budget"
 
 
 def inject(memory: Memory, command: Inject, now: Now) -> Decision:
-    """The block for a prompt; empty when nothing bears on it."""
-    params = memory.params
-    budget = _Budget(
-        params.percept_inject_max if command.max_facts is None else command.max_facts,
-        params.percept_inject_max_bytes if command.max_bytes is None else command.max_bytes,
-    )
-    found = _relevant(memory, command)
-    total = sum(len(hits) for _, hits in found)
-
-    def gate(scope: Scope, slot: int) -> bool:
-        return scope.columns.w[slot] >= MIN_W and passes_consumer(scope, slot, command.consumer)
-
-    ranked = ranking(memory, found, gate, now, atleast=total, by_hits=False)
+    """The block for a prompt; empty when nothing new bears on it."""
+    budget = _Budget.of(memory, command)
+    hits = _relevant(memory, command)
     candidates: list[Candidate] = []
-    for entry in ranked:
+    for entry in _in_order(memory, command, hits, now):
         if budget.is_spent() and not command.explain:
             break
-        candidates.append(_consider(entry, budget, found))
+        candidates.append(_consider(memory, command, entry, budget))
     if command.explain:
-        candidates += _refused(memory, command, found, now)
-    text = render(budget.lines)
+        candidates += _never_considered(memory, command, hits, candidates, now)
+    text = render(list(budget.lines.values()))
     result = Injection(
         text=text,
-        ids=tuple(scope.text(slot).id for scope, slot in budget.places),
+        ids=tuple(budget.lines),
         bytes=len(text.encode()),
         candidates=tuple(candidates) if command.explain else None,
     )
-    return Decision(used(budget.places, now), result)
-
-
-def render(lines: list[str]) -> str:
-    """The delimited block; nothing at all for no lines."""
-    return "\n".join((HEADER, *lines, FOOTER, "")) if lines else ""
-
-
-def neutralised(content: str) -> str:
-    """A fact as one harmless line: no control characters, no delimiter of the block."""
-    flat = "".join(" " if _is_control(char) else char for char in content)
-    return _FORGERY.sub(r"(\1)", " ".join(flat.split()))
-
-
-def _is_control(char: str) -> bool:
-    return unicodedata.category(char) in _NEUTRALISED and char not in _JOINERS
+    changes = used(budget.places, now) + shown(
+        (), command.session, command.caller, lines=budget.lines, prompt=command.prompt
+    )
+    return Decision(changes, result)
 
 
 @dataclass(slots=True)
@@ -90,73 +62,111 @@ class _Budget:
 
     max_facts: int
     max_bytes: int
-    lines: list[str] = field(default_factory=list)
+    lines: dict[str, str] = field(default_factory=dict)
     places: list[Place] = field(default_factory=list)
-    size: int = _FRAME_BYTES
+    size: int = FRAME_BYTES
+
+    @classmethod
+    def of(cls, memory: Memory, command: Inject) -> _Budget:
+        """The budget that the command sets, or the knobs."""
+        params = memory.params
+        return cls(
+            params.percept_inject_max if command.max_facts is None else command.max_facts,
+            params.percept_inject_max_bytes if command.max_bytes is None else command.max_bytes,
+        )
 
     def is_spent(self) -> bool:
         """Whether no further fact can fit, not even one of a single letter."""
         shortest = len("- x\n")
         return len(self.lines) >= self.max_facts or self.size + shortest > self.max_bytes
 
-    def take(self, place: Place, line: str) -> str:
+    def take(self, entry: Entry, line: str) -> str:
         """Take a fact if it fits; gives the reason why it is in or out."""
         cost = len(line.encode()) + 1
         if len(self.lines) >= self.max_facts:
             return f"after the first {self.max_facts} facts"
         if self.size + cost > self.max_bytes:
             return f"{cost} bytes do not fit, {max(0, self.max_bytes - self.size)} are left"
-        self.lines.append(line)
-        self.places.append(place)
+        self.lines[entry.id] = line
+        self.places.append((entry.scope, entry.slot))
         self.size += cost
-        return ""
+        return FITS
 
 
-def _relevant(memory: Memory, command: Inject) -> list[tuple[Scope, Counter[int]]]:
+def _relevant(memory: Memory, command: Inject) -> Hits:
     """The visible rows that share a word with the prompt, or all where the gate is off.
 
-    Strict: a prompt without any word passes everything.
+    A prompt without any word asks for nothing; under `strict` it passes everything.
     """
-    wanted = tokens(command.prompt)
-    found = []
-    for scope in memory.visible(command.session):
-        hits = scope.index.hits(wanted)
-        if not wanted or not memory.params.percept_relevance_gate:
-            hits = Counter({slot: hits[slot] for slot in scope.slots.values()})
-        found.append((scope, hits))
-    return found
+    if memory.analyzer.terms(command.prompt):
+        gated = memory.params.percept_relevance_gate
+        look_up = Hits.of if gated else Hits.everything
+        return look_up(memory, command.prompt, command.session)
+    everything = memory.params.profile == "strict" or not memory.params.percept_relevance_gate
+    if everything:
+        return Hits.of(memory, "", command.session)
+    return Hits.nothing(memory, command.session)
 
 
-def _consider(entry: Ranked, budget: _Budget, found: list[tuple[Scope, Counter[int]]]) -> Candidate:
-    """Offer one fact to the budget."""
-    (_, negative_score, rank, _), (scope, slot) = entry
-    line = "- " + neutralised(scope.text(slot).content)
-    refusal = budget.take((scope, slot), line)
+def _gate(command: Inject) -> Gate:
+    def passes(scope: Scope, slot: int) -> bool:
+        return scope.columns.w[slot] >= MIN_W and passes_consumer(scope, slot, command.consumer)
+
+    return passes
+
+
+def _in_order(memory: Memory, command: Inject, hits: Hits, now: Now) -> Iterator[Entry]:
+    params, gate = memory.params, _gate(command)
+    entries = ordered(memory, hits, gate, now, by_hits=params.inject_order == "hits")
+    if params.superseded:
+        entries = updates_first(memory, hits, entries, gate, now)
+    if params.diversity in ("inject", "both"):
+        most = _Budget.of(memory, command).max_facts
+        entries = diverse(memory, entries, most, superseded=False)
+    return entries
+
+
+def _consider(memory: Memory, command: Inject, entry: Entry, budget: _Budget) -> Candidate:
+    """Offer one fact to the budget, if it is news."""
+    line = line_of(entry.scope.text(entry.slot), memory.analyzer)
+    reason = _old_news(memory, command, entry, line) or budget.take(entry, line)
     return Candidate(
-        id=scope.text(slot).id,
-        included=not refusal,
-        reason=refusal or "fits the budget",
-        hits=found[rank][1][slot],
-        score=-negative_score,
+        id=entry.id,
+        included=reason == FITS,
+        reason=reason,
+        hits=entry.hits,
+        score=entry.score,
         bytes=len(line.encode()) + 1,
     )
 
 
-def _refused(
-    memory: Memory, command: Inject, found: list[tuple[Scope, Counter[int]]], now: Now
+def _old_news(memory: Memory, command: Inject, entry: Entry, line: str) -> str:
+    """Why a relevant fact need not be shown; nothing if it does."""
+    if entry.superseded_by is not None:
+        return f"superseded by {entry.superseded_by}"
+    turns = memory.params.inject_repeat_turns
+    audience = memory.audiences.get(command.session or command.caller or "")
+    if not command.repeat and audience and audience.repeats(entry.id, line, turns):
+        return f"shown within the last {turns} turns"
+    return ""
+
+
+def _never_considered(
+    memory: Memory, command: Inject, hits: Hits, candidates: list[Candidate], now: Now
 ) -> Iterator[Candidate]:
     """The visible percepts that never came before the budget, and why."""
-    for scope, hits in found:
+    considered = {candidate.id for candidate in candidates}
+    for scope, counts in zip(hits.scopes, hits.counts, strict=True):
         for slot in scope.slots.values():
             percept = scope.percept(slot)
-            if slot not in hits:
+            if percept.id in considered:
+                continue
+            if slot not in counts:
                 reason = "shares no word with the prompt"
             elif percept.w < MIN_W:
-                reason = f"w {shown(percept.w)} is below {MIN_W:g}"
-            elif not passes_consumer(scope, slot, command.consumer):
-                reason = f"meant for {percept.consumer}, asked by {command.consumer}"
+                reason = f"w {shown_weight(percept.w)} is below {MIN_W:g}"
             else:
-                continue
+                reason = f"meant for {percept.consumer}, asked by {command.consumer}"
             score = memory.rank_score(percept, now.wall)
-            size = len(percept.content.encode())
-            yield Candidate(percept.id, False, reason, hits.get(slot, 0), score, size)
+            size = len(line_of(percept, memory.analyzer).encode()) + 1
+            yield Candidate(percept.id, False, reason, counts.get(slot, 0), score, size)

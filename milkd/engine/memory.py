@@ -6,9 +6,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from milkd.engine import kernels
+from milkd.engine.audience import Audience
 from milkd.engine.changes import (
+    AudienceLeft,
     Awarded,
     Change,
+    EdgeActed,
     EdgeDropped,
     EdgePut,
     EngramDropped,
@@ -17,16 +20,18 @@ from milkd.engine.changes import (
     PerceptDropped,
     PerceptPut,
     ScopeDropped,
+    Shown,
     Used,
 )
-from milkd.engine.percept import ARCHIVE, GLOBAL, Percept, ScopeImage
-from milkd.engine.ranking import freshness, rank_score, recency_scale
+from milkd.engine.percept import ARCHIVE, GLOBAL, Edge, Percept, ScopeImage
+from milkd.engine.ranking import freshness, order_score, rank_score, recency_scale
 from milkd.engine.scope import Scope
 
 if TYPE_CHECKING:
     from array import array
     from collections.abc import Iterator, Mapping
 
+    from milkd.engine.analysis import Analyzer
     from milkd.engine.params import Params
 
 
@@ -34,12 +39,22 @@ if TYPE_CHECKING:
 class Memory:
     """The state of the engine."""
 
-    params: Params
+    analyzer: Analyzer
+    """Reads texts; holds the knobs in force."""
     scopes: dict[str, Scope] = field(default_factory=dict)
     awarded: set[str] = field(default_factory=set)
     """Percepts that had their evidence of this run."""
+    acted: set[Edge] = field(default_factory=set)
+    """Edges that acted in this run."""
+    audiences: dict[str, Audience] = field(default_factory=dict)
+    """What callers were shown, by session or connection."""
     dormant: dict[str, Mapping[str, str]] = field(default_factory=dict)
     """Closed sessions: content by percept id."""
+
+    @property
+    def params(self) -> Params:
+        """The knobs in force."""
+        return self.analyzer.params
 
     def sessions(self) -> tuple[str, ...]:
         """The open sessions, in order of opening."""
@@ -66,22 +81,37 @@ class Memory:
         """Whether the percept is in global or in an open session."""
         return any(percept_id in scope for scope in self.live())
 
+    def was_shown(self, caller: str | None, percept_id: str) -> bool:
+        """Whether the caller was shown the percept, in this process or before."""
+        if caller is None:
+            return False
+        if caller in self.scopes and percept_id in self.scopes[caller].shown:
+            return True
+        return caller in self.audiences and percept_id in self.audiences[caller].seen
+
     def rank_score(self, percept: Percept, wall: float) -> float:
         """The percept's score at a wall time; a stamp in the future counts as now."""
         u = freshness(min(percept.updated_at, wall), self.params)
         return rank_score(percept.w, percept.evidence, u, recency_scale(wall, self.params))
 
-    def column_scores(self, scope: Scope, wall: float) -> array[float]:
-        """The score of every row of a scope at a wall time, by slot."""
+    def column_scores(self, scope: Scope, wall: float, *, by_use: bool = True) -> array[float]:
+        """The order_score of every row of a scope by slot; without `by_use` the rank_score."""
         columns, c = scope.columns, recency_scale(wall, self.params)
         scores = kernels.rank_scores(columns.w, columns.evidence, columns.u, c)
         if scope.latest > wall:
             for slot in scope.slots.values():
-                scores[slot] = self.row_score(scope, slot, wall, c)
+                scores[slot] = self._rank_of_row(scope, slot, wall, c)
+        if by_use and self.params.importance_weight:
+            for slot in scope.slots.values():
+                scores[slot] = order_score(scores[slot], columns.importance[slot], self.params)
         return scores
 
     def row_score(self, scope: Scope, slot: int, wall: float, c: float) -> float:
-        """The score of a row; `c` is the recency scale of the wall time."""
+        """The order_score of a row; `c` is the recency scale of the wall time."""
+        score = self._rank_of_row(scope, slot, wall, c)
+        return order_score(score, scope.columns.importance[slot], self.params)
+
+    def _rank_of_row(self, scope: Scope, slot: int, wall: float, c: float) -> float:
         columns = scope.columns
         u = columns.u[slot]
         if columns.updated_at[slot] > wall:
@@ -96,7 +126,7 @@ class Memory:
         if image.name != GLOBAL and GLOBAL in self.scopes:
             shared = self.scopes[GLOBAL]
             image = _without(image, {p.id for p in image.percepts if p.id in shared})
-        self.scopes[image.name] = Scope.from_image(image, self.params, running)
+        self.scopes[image.name] = Scope.from_image(image, self.analyzer, running)
         self.dormant.pop(image.name, None)
 
     def apply(self, change: Change) -> None:
@@ -104,13 +134,31 @@ class Memory:
         match change:
             case Awarded():
                 self.awarded.add(change.id)
+            case EdgeActed():
+                self.acted.add(change.edge)
+            case Shown():
+                self.audiences.setdefault(change.caller, Audience()).take(change)
+                if change.scope is not None:
+                    self.scopes[change.scope].shown |= dict.fromkeys(change.lines)
+            case AudienceLeft():
+                self.scopes[change.scope].shown.clear()
+                self.audiences.pop(change.scope, None)
             case ScopeDropped():
                 name = change.scope
                 self.scopes[name] = Scope.from_image(
-                    ScopeImage(name=name), self.params, self.scopes[name].passed_at
+                    ScopeImage(name=name), self.analyzer, self.scopes[name].passed_at
                 )
+                self.audiences.pop(name, None)
             case _:
                 _apply_to_scope(self.scopes[change.scope], change)
+
+    def revoke(self, change: Change) -> None:
+        """Let an award, or the turn of an edge, not have been."""
+        match change:
+            case Awarded():
+                self.awarded.discard(change.id)
+            case EdgeActed():
+                self.acted.discard(change.edge)
 
 
 def _apply_to_scope(scope: Scope, change: Change) -> None:
@@ -120,9 +168,9 @@ def _apply_to_scope(scope: Scope, change: Change) -> None:
         case PerceptDropped():
             scope.drop(change.id)
         case EdgePut():
-            scope.edges[change.edge] = change.edge
+            scope.put_edge(change.edge)
         case EdgeDropped():
-            scope.edges.pop(change.edge, None)
+            scope.drop_edge(change.edge)
         case EngramPut():
             scope.engrams[change.engram.id] = change.engram
         case EngramDropped():

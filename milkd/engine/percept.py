@@ -76,6 +76,7 @@ class Wording:
 
     content: str
     at: float
+    extra: Mapping[str, object] = field(default_factory=nothing, hash=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +106,8 @@ class Percept:
     """Consecutive recalls without use."""
     last_confirmed_use_at: float | None = None
     wordings: tuple[Wording, ...] = ()
+    content_at: float | None = None
+    """When the content was last replaced by other words; None if never."""
     archived_at: float | None = None
     archived_reason: str | None = None
     extra: Mapping[str, object] = field(default_factory=nothing)
@@ -152,6 +155,8 @@ class ScopeImage:
     edges: tuple[Edge, ...] = ()
     running_seconds: float = 0.0
     """Running time that passes over this scope have accounted for, in all."""
+    shown: tuple[str, ...] = ()
+    """Ids of the percepts that a session was shown since it began (echo guard)."""
     extra: Mapping[str, object] = field(default_factory=nothing)
     """Top-level keys of the file that this version does not know."""
     unreadable: tuple[tuple[str, int, object], ...] = ()

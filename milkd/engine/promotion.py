@@ -24,12 +24,13 @@ class Verdict(Enum):
     NOT_YET = auto()
 
 
-def judge(percept: Percept, blocked: bool, params: Params) -> Verdict:
+def judge(percept: Percept, params: Params, *, blocked: bool) -> Verdict:
     """The verdict on one percept; `blocked` says that a live contradiction has it as an end."""
     if qualifies(percept, params):
         return Verdict.DEFERRED if blocked else Verdict.PROMOTED
-    enough = min(params.promote_threshold, params.promote_corroborated_threshold)
-    return Verdict.DEFERRED if percept.w >= enough else Verdict.NOT_YET
+    strong = percept.w >= params.promote_threshold
+    begun = percept.evidence > 0 and percept.w >= params.promote_corroborated_threshold
+    return Verdict.DEFERRED if strong or begun else Verdict.NOT_YET
 
 
 def qualifies(percept: Percept, params: Params) -> bool:

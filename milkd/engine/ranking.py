@@ -24,19 +24,31 @@ _MAX_EXPONENT = 1000.0
 
 def freshness(updated_at: float, params: Params) -> float:
     """u of a row: doubles with each half-life that `updated_at` is later."""
-    return _exp2((updated_at - EPOCH) / (params.recency_half_life_days * DAY_S))
+    since_epoch = _whole_units(updated_at, params) - EPOCH
+    return _exp2(since_epoch / (params.recency_half_life_days * DAY_S))
 
 
 def recency_scale(wall: float, params: Params) -> float:
     """c of a moment: what turns a row's u into its recency boost."""
-    half_life_s = params.recency_half_life_days * DAY_S
-    return params.recency_boost * _exp2((EPOCH - wall) / half_life_s)
+    since_epoch = _whole_units(wall, params) - EPOCH
+    return params.recency_boost * _exp2(-since_epoch / (params.recency_half_life_days * DAY_S))
 
 
 def rank_score(w: float, evidence: int, u: float, c: float) -> float:
     """The score of one row, as the kernels compute it for a column."""
     e = EVIDENCE_WEIGHT * min(evidence, EVIDENCE_CAP)
     return w * (1.0 + e) * (1.0 + c * u)
+
+
+def order_score(score: float, importance: float, params: Params) -> float:
+    """What orders results: the rank score, moved by usefulness; neutral at 0.5."""
+    return score * (1.0 + params.importance_weight * (importance - 0.5))
+
+
+def _whole_units(time: float, params: Params) -> float:
+    """The time cut to the unit in which ages count, so that facts of one day are of one age."""
+    unit_s = params.recency_unit_days * DAY_S
+    return math.floor(time / unit_s) * unit_s if unit_s else time
 
 
 def _exp2(exponent: float) -> float:

@@ -32,6 +32,14 @@ class Match:
     """Why a look-alike is not the same fact."""
 
 
+@dataclass(frozen=True, slots=True)
+class Differs:
+    """The words in which a statement and the percept it restates differ, in order."""
+
+    new: tuple[str, ...]
+    old: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """What became of a stated fact."""
@@ -47,6 +55,8 @@ class Outcome:
     existing: Match | None = None
     """The percept it restates, as it was before."""
     look_alike: Match | None = None
+    """The most similar percept that is another fact all the same."""
+    differs: Differs | None = None
     edge: Edge | None = None
     edge_error: str | None = None
 
@@ -77,6 +87,8 @@ class Hit:
     hits: int
     score: float
     """order_score, by which hits of equal number are ordered."""
+    superseded_by: str | None = None
+    """Id of the percept that updates this one; it stands before it."""
 
 
 @dataclass(frozen=True, slots=True)

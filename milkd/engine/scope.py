@@ -13,34 +13,40 @@ from typing import TYPE_CHECKING
 
 from milkd.engine import kernels
 from milkd.engine.columns import Columns
-from milkd.engine.index import TokenIndex
-from milkd.engine.percept import GLOBAL, Edge, Engram, Percept, ScopeImage
+from milkd.engine.lookup import Lookup
+from milkd.engine.percept import GLOBAL, Edge, Engram, Percept, Relation, ScopeImage
 from milkd.engine.ranking import freshness
 from milkd.engine.strength import decay_factor, decayed, elapsed
-from milkd.engine.text import features
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from milkd.engine.analysis import Analyzer
     from milkd.engine.changes import Passed, Used
-    from milkd.engine.params import Params
+    from milkd.engine.marks import Marks
 
 
 class Scope:
     """Global, the archive, or one open session."""
 
-    def __init__(self, name: str, params: Params) -> None:
+    def __init__(self, name: str, analyzer: Analyzer) -> None:
         self.name = name
-        self.params = params
+        self.analyzer = analyzer
         self.columns = Columns()
-        self.index = TokenIndex()
+        self.lookup = Lookup(analyzer)
         self.slots: dict[str, int] = {}
         self.edges: dict[Edge, Edge] = {}
         self.engrams: dict[str, Engram] = {}
         self.passed_at = 0.0
         """Running seconds at the last pass."""
+        self.read_at = 0.0
+        """Running seconds at the last reading of the clock that left a trace."""
         self.latest = 0.0
         """No `updated_at` of the scope is later than this wall time."""
+        self.shown: dict[str, None] = {}
+        """Ids that the session was shown since it began, in order."""
+        self.updaters: dict[str, list[str]] = {}
+        """By id, the percepts that update it according to edges of this scope."""
         self._texts: list[Percept | None] = []
         self._touched: dict[int, float] = {}
         self._stale: set[int] = set()
@@ -48,14 +54,16 @@ class Scope:
         self._unreadable: tuple[tuple[str, int, object], ...] = ()
 
     @classmethod
-    def from_image(cls, image: ScopeImage, params: Params, running: float) -> Scope:
+    def from_image(cls, image: ScopeImage, analyzer: Analyzer, running: float) -> Scope:
         """The scope of an image, with strengths that are current at a running reading."""
-        scope = cls(image.name, params)
+        scope = cls(image.name, analyzer)
         for percept in image.percepts:
             scope.put(percept)
-        scope.edges = {edge: edge for edge in image.edges}
+        for edge in image.edges:
+            scope.put_edge(edge)
+        scope.shown = dict.fromkeys(image.shown)
         scope.engrams = {engram.id: engram for engram in image.engrams}
-        scope.passed_at = running
+        scope.passed_at = scope.read_at = running
         scope._extra, scope._unreadable = image.extra, image.unreadable
         return scope
 
@@ -67,6 +75,7 @@ class Scope:
             engrams=tuple(self.engrams.values()),
             edges=tuple(self.edges.values()),
             running_seconds=self.passed_at,
+            shown=tuple(self.shown),
             extra=self._extra,
             unreadable=self._unreadable,
         )
@@ -121,23 +130,32 @@ class Scope:
         """Entries among the percepts that could not be read."""
         return sum(where == "percepts" for where, _, _ in self._unreadable)
 
-    def is_bare(self) -> bool:
-        """Whether nothing at all is here."""
-        return not (self.slots or self.edges or self.engrams or self._unreadable or self._extra)
-
     def put(self, percept: Percept, running: float | None = None) -> None:
         """Insert a percept at the end, or give the one of its id these values."""
         slot = self.slots.get(percept.id)
         if slot is None:
             slot = self.slots[percept.id] = self.columns.append()
-            self._texts.append(percept)
+            self._texts.append(None)
+        if not _reads_alike(self._texts[slot], percept):
+            self.lookup.file(slot, percept)
         self._texts[slot] = percept
         self._stale.discard(slot)
-        self.columns.write(slot, percept, freshness(percept.updated_at, self.params))
-        self.index.add(slot, features(percept.content))
+        self.columns.write(slot, percept, freshness(percept.updated_at, self.analyzer.params))
         self.latest = max(self.latest, percept.updated_at)
         if running is not None:
             self._touched[slot] = running
+            self.read_at = max(self.read_at, running)
+
+    def put_edge(self, edge: Edge) -> None:
+        """Add an edge, once."""
+        if edge.relation == Relation.UPDATES and edge not in self.edges:
+            self.updaters.setdefault(edge.target, []).append(edge.source)
+        self.edges[edge] = edge
+
+    def drop_edge(self, edge: Edge) -> None:
+        """Take an edge out; one that is not there is no error."""
+        if self.edges.pop(edge, None) is not None and edge.relation == Relation.UPDATES:
+            self.updaters[edge.target].remove(edge.source)
 
     def drop(self, percept_id: str) -> None:
         """Take a percept out; its row stays empty."""
@@ -146,7 +164,7 @@ class Scope:
         self._stale.discard(slot)
         self._touched.pop(slot, None)
         self.columns.clear(slot)
-        self.index.remove(slot)
+        self.lookup.remove(slot)
 
     def use(self, used: Used) -> None:
         """Note that percepts were handed out: idle time starts anew."""
@@ -190,9 +208,28 @@ class Scope:
         self._touched.clear()
         self.columns.used = array("B", bytes(len(self.columns)))
         self.passed_at = max(self.passed_at, passed.running)
+        self.read_at = max(self.read_at, passed.running)
 
-    def configure(self, params: Params) -> None:
-        """Take other knobs: rows keep their values, freshness is computed anew."""
-        self.params = params
+    def marks(self, slot: int) -> Marks:
+        """What the distinctness guard needs of a row's content."""
+        return self.lookup.marks(slot, self.text(slot).content)
+
+    def configure(self, analyzer: Analyzer) -> None:
+        """Take other knobs: rows keep their values; what is derived from them is made anew."""
+        if not self.analyzer.reads_like(analyzer.params):
+            self.lookup = Lookup(analyzer)
+            for slot in self.slots.values():
+                self.lookup.file(slot, self.text(slot))
+        self.analyzer = analyzer
         for slot in self.slots.values():
-            self.columns.u[slot] = freshness(self.columns.updated_at[slot], params)
+            self.columns.u[slot] = freshness(self.columns.updated_at[slot], analyzer.params)
+
+
+def _reads_alike(known: Percept | None, percept: Percept) -> bool:
+    """Whether two percepts are found under the same words."""
+    return (
+        known is not None
+        and known.content == percept.content
+        and known.wordings == percept.wordings
+        and known.roles == percept.roles
+    )

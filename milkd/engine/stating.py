@@ -5,30 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from milkd.engine import engrams
+from milkd.engine import restating
 from milkd.engine.commands import Edit, Learn, Now, Record
 from milkd.engine.draft import Draft
-from milkd.engine.duplicates import nearest
-from milkd.engine.moving import move
-from milkd.engine.percept import (
-    CORE_BIRTH_WEIGHT,
-    GLOBAL,
-    Edge,
-    Percept,
-    Producer,
-    birth_weight,
-    unite_consumers,
-)
+from milkd.engine.duplicates import search
+from milkd.engine.percept import ARCHIVE, GLOBAL, Edge, Percept, Producer, birth_weight
 from milkd.engine.references import resolve
 from milkd.engine.relating import link
-from milkd.engine.results import Decision, Match, Outcome, View
-from milkd.engine.strength import reinforced, touched_at
+from milkd.engine.results import Decision, Outcome, View
+from milkd.engine.strength import touched_at
 from milkd.engine.text import check_content
 from milkd.errors import InvalidParams, NotFound, RequestError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from milkd.engine.memory import Memory
 
 
@@ -53,12 +42,7 @@ def record(memory: Memory, command: Record, now: Now) -> Decision:
         raise InvalidParams(missing, "missing; relation and related_to go together")
     draft = Draft(memory, now)
     target, edge_error = _target(memory, command)
-    found = nearest(memory, command.content, command.session, leave_out=target)
-    if found is None:
-        outcome = _insert(draft, command)
-    else:
-        (scope, slot), similarity = found
-        outcome = _restate(draft, scope.name, scope.percept(slot), similarity, command)
+    outcome = _state(draft, command, leave_out=() if target is None else (target,))
     if target is not None and command.relation is not None:
         edge = Edge(outcome.id, target, command.relation)
         link(draft, outcome.scope, edge)
@@ -74,6 +58,7 @@ def edit(memory: Memory, command: Edit, now: Now) -> Decision:
     percept = replace(
         percept,
         content=command.content,
+        content_at=now.wall,
         updated_at=touched_at(percept.updated_at, now.wall),
     )
     draft = Draft(memory, now)
@@ -95,6 +80,20 @@ def _target(memory: Memory, command: Record) -> tuple[str | None, str | None]:
     return scope.text(slot).id, None
 
 
+def _state(draft: Draft, command: Record, leave_out: tuple[str, ...]) -> Outcome:
+    """Reinforce what the statement restates, bring it back from the archive, or insert it."""
+    memory = draft.memory
+    found = search(memory, command.content, memory.visible(command.session), leave_out)
+    if found.place is not None:
+        return restating.restate(draft, found, command)
+    if memory.params.revive:
+        archived = search(memory, command.content, (memory.scopes[ARCHIVE],), leave_out)
+        if archived.place is not None:
+            archived.look_alike = found.look_alike
+            return restating.revive(draft, archived, command)
+    return replace(_insert(draft, command), look_alike=found.look_alike)
+
+
 def _insert(draft: Draft, command: Record) -> Outcome:
     """A new percept: the session's if there is one, global if not or if it is core (ADR-16)."""
     scope = GLOBAL if command.core or command.session is None else command.session
@@ -108,7 +107,7 @@ def _insert(draft: Draft, command: Record) -> Outcome:
         updated_at=draft.now.wall,
         core=command.core,
     )
-    percept = _with_roles(draft, scope, percept, command)
+    percept = restating.with_roles(draft, scope, percept, command)
     draft.put(scope, percept, touched=True)
     return Outcome(
         id=percept.id,
@@ -118,58 +117,3 @@ def _insert(draft: Draft, command: Record) -> Outcome:
         evidence=percept.evidence,
         scope=scope,
     )
-
-
-def _restate(
-    draft: Draft, scope: str, known: Percept, similarity: float, command: Record
-) -> Outcome:
-    """A known percept said again: stronger, and corroborated once a run."""
-    known = draft.current(scope, known)
-    percept = draft.award(
-        replace(
-            known,
-            w=reinforced(known.w, draft.params),
-            updated_at=touched_at(known.updated_at, draft.now.wall),
-            idle_seconds=0.0,
-            consumer=unite_consumers(known.consumer, command.consumer),
-        )
-    )
-    if command.core:
-        percept = _made_core(percept, command)
-    percept = _with_roles(draft, scope, percept, command)
-    if command.core and scope != GLOBAL:
-        percept, scope = move(draft, percept, scope, GLOBAL, touched=True), GLOBAL
-    else:
-        draft.put(scope, percept, touched=True)
-    return Outcome(
-        id=percept.id,
-        status="reinforced",
-        similarity=similarity,
-        existing=Match(known.id, known.content, known.w, similarity),
-        w=percept.w,
-        evidence=percept.evidence,
-        scope=scope,
-    )
-
-
-def _made_core(percept: Percept, command: Record) -> Percept:
-    """The percept as the explicit words want it: theirs, and for good."""
-    producer = command.producer if command.producer == Producer.USER else percept.producer
-    return replace(
-        percept, core=True, w=CORE_BIRTH_WEIGHT, content=command.content, producer=producer
-    )
-
-
-def _with_roles(draft: Draft, scope: str, percept: Percept, command: Record) -> Percept:
-    """Fill roles and subject that are empty; filled ones stay."""
-    given: Mapping[str, object] = {k: v for k, v in command.roles.items() if v}
-    subject = command.subject
-    had_theme = bool(percept.roles.get(engrams.SUBJECT_ROLE))
-    if subject and not had_theme:
-        given = {**given, engrams.SUBJECT_ROLE: subject}
-    filled = {k: v for k, v in given.items() if not percept.roles.get(k)}
-    if filled:
-        percept = replace(percept, roles={**percept.roles, **filled})
-    if subject and not had_theme and percept.engram_id is None:
-        percept = engrams.join(draft, scope, percept, subject)
-    return percept

@@ -54,19 +54,23 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
 
 
-def tokens(text: str) -> frozenset[str]:
-    """The distinct tokens of a text; none if it has no letter or digit of substance."""
-    words = _ASCII_WORD.findall(text.lower()) if text.isascii() else _words(fold(text))
+def tokens(text: str, *, ascii_only: bool = False) -> frozenset[str]:
+    """The distinct tokens of a text; none if it has no letter or digit of substance.
+
+    With `ascii_only` they are milk's own whatever the script.
+    """
+    plain = ascii_only or text.isascii()
+    words = _ASCII_WORD.findall(text.lower()) if plain else _words(fold(text))
     return frozenset(words) - STOP_WORDS
 
 
-def features(text: str) -> frozenset[str]:
+def features(text: str, *, ascii_only: bool = False) -> frozenset[str]:
     """The token set by which duplicates are judged.
 
     A text without tokens gets one that no other text can have unless it is equal when
     folded, so that "→" restated is the same fact and "!!!" is another.
     """
-    return tokens(text) or frozenset({"\0" + fold(text).strip()})
+    return tokens(text, ascii_only=ascii_only) or frozenset({"\0" + fold(text).strip()})
 
 
 def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
@@ -81,7 +85,7 @@ def check_content(content: str, max_bytes: int) -> None:
     Raises:
         InvalidParams: Empty, too long, or not storable as text.
     """
-    if not content.strip():
+    if not any(map(_is_visible, content)):
         raise InvalidParams("content", "found no text, expected a sentence")
     if "\0" in content:
         raise InvalidParams("content", "found a NUL character, expected text")
@@ -115,6 +119,11 @@ def _tokens_of_run(run: str, kind: int) -> Iterator[str]:
         yield run
     elif kind == _UNSPACED:
         yield from (run[i : i + 2] for i in range(len(run) - 1))
+
+
+def _is_visible(char: str) -> bool:
+    """Whether a character shows; spaces, controls, joiners and the like do not."""
+    return unicodedata.category(char)[0] not in "ZC"
 
 
 @lru_cache(maxsize=65_536)

@@ -57,12 +57,16 @@ A daemon that cannot read on sends the notification `error` with `["code: senten
 that connection: `parse_error` or `invalid_request` for what is no message, `overloaded`,
 `timeout`. A request whose msgid can be read is answered instead, and the connection goes on.
 
+Beyond its limit of connections the daemon keeps a few spare ones, on which `hello`, `ping`,
+`health` and `shutdown` are served; all else is answered with `overloaded` until a place is free.
+
 `cancel` with `[msgid]` is a notification to the daemon: a read of that msgid ends with
 `cancelled`; a change is completed. Other notifications are ignored.
 
 `event` with `[{{"topic", "event", "id?", "session?", …}}]` is a notification from the daemon, to
 those who called `subscribe`; `[{{"lost": n}}]` says that n of them did not fit into the queue.
-Topics are {", ".join(TOPICS)}.
+Topics are {", ".join(TOPICS)}. A new run, which begins with the daemon or when nobody called for
+`run_gap_hours`, is the event `run_began` of sessions, with its `run_id`.
 """
 
 ERRORS_HEAD = """
@@ -96,9 +100,10 @@ WORDS = f"""
 
 * *percept*: a fact. `id`, `content`, `producer`, `consumer?`, `w` (strength, 0 to 1), `roles`,
   `engram_id?`, `created_at`, `updated_at`, `core?`, `evidence?` (runs in which it was
-  corroborated), `idle_seconds?`, `last_used_at?`, in the archive `archived_at` and
-  `archived_reason`; besides, `scope` (global, session or archive), `session?` (whose it is) and
-  `rank_score`. A key with `?` is absent when empty, zero or false.
+  corroborated), `idle_seconds?`, `last_used_at?`, `wordings?` (how else it was stated: a list of
+  `content` and `at`), `content_at?` (when other words replaced the content), in the archive `archived_at` and `archived_reason`; besides, `scope` (global,
+  session or archive), `session?` (whose it is) and `rank_score`. A key with `?` is absent when
+  empty, zero or false.
 * *reference*: a full id, at least 4 hex digits of its beginning, with or without `#`, or a text
   that matches exactly one percept that the caller can see. None: `not_found`; several:
   `ambiguous`.
@@ -108,11 +113,15 @@ WORDS = f"""
   nothing and gets the answer of the first, on any connection, so a client that lost an answer may
   just ask again; the same id with other arguments is a `conflict`. The daemon remembers the ids
   while it runs.
-* *outcome*: `id`, `status` (inserted, reinforced, echoed or revived), `similarity` (0 to 1),
-  `existing?` (the fact it restates, as it was), `w`, `evidence`, `scope`, `look_alike?` (a similar
-  fact that is another one), `edge?`, `edge_error?` (why the relation could not be kept; the fact
-  was).
-* `existing`, `look_alike`: `id`, `content`, `w`, `similarity`, `reason?`.
+* *outcome*: `id`, `status`, `similarity` (0 to 1), `existing?` (the fact it restates, as it was),
+  `w`, `evidence`, `scope`, `look_alike?` (the most similar fact that is another one all the same),
+  `differs?` (the words that it has and the fact it restates lacks, and the other way round),
+  `edge?`, `edge_error?` (why the relation could not be kept; the fact was).
+* `status`: `inserted`, a new fact; `reinforced`, a known one, stronger now; `echoed`, an agent
+  repeated what it was shown, and nothing is stronger; `revived`, a known one is back from the
+  archive.
+* `existing`, `look_alike`: `id`, `content`, `w`, `similarity`, `reason?` (why it is another).
+* `differs`: `new`, `old`: lists of words.
 * `edge`: `from`, `to`, `relation`.
 * `candidates`: a list of `id`, `in` (whether it is part of the answer), `reason`, `hits`, `score`,
   `bytes`.

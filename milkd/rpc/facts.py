@@ -47,12 +47,22 @@ PERCEPT = {
     "scope": "global",
     "rank_score": 1.03,
 }
+OLD = PERCEPT | {
+    "id": SPACES,
+    "content": "the user indents with spaces",
+    "w": 0.7,
+    "evidence": 0,
+    "wordings": [{"content": "indents with 4 spaces", "at": "2026-03-01T08:00:00Z"}],
+    "rank_score": 0.72,
+}
 EDGE = {"from": TABS, "to": SPACES, "relation": "updates"}
 
 FACTS: tuple[Method, ...] = (
     changing(
         "record",
-        "States a fact. A new one is inserted; one that restates a known fact reinforces that.",
+        "States a fact. A new one is inserted; one that restates a known fact reinforces that, "
+        "or brings it back from the archive. An agent that repeats what it was shown is "
+        "`echoed`, and nothing is strengthened.",
         CONTENT,
         SESSION,
         Choice("producer", "who states it; primary if absent", PRODUCERS),
@@ -77,6 +87,13 @@ FACTS: tuple[Method, ...] = (
                 "w": 0.9,
                 "evidence": 0,
                 "scope": "session",
+                "look_alike": {
+                    "id": SPACES,
+                    "content": "the user never indents with tabs",
+                    "w": 0.7,
+                    "similarity": 0.75,
+                    "reason": "negated: never",
+                },
             },
         ),
     ),

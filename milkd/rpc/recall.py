@@ -6,6 +6,7 @@ from milkd.rpc.arguments import Choice, Flag, Number, Text, Whole
 from milkd.rpc.facts import (
     CONSUMERS,
     EDGE,
+    OLD,
     PERCEPT,
     PRODUCERS,
     REF,
@@ -46,16 +47,23 @@ RECALL: tuple[Method, ...] = (
         Whole("max_results", "at most so many; 5 if absent", 1, PAGE_LIMIT),
         CONSUMER,
         EXPLAIN,
-        result="`percepts` (*percepts* with `hits` and `score`), `candidates?`",
+        result="`percepts` (*percepts* with `hits`, `score`, and `superseded_by?`, the id of the "
+        "percept before it that updates it), `candidates?`",
         example=Example(
             {"text": "tabs or spaces?", "session": "s1"},
-            {"percepts": [PERCEPT | {"hits": 1, "score": 1.03}]},
+            {
+                "percepts": [
+                    PERCEPT | {"hits": 1, "score": 1.03},
+                    OLD | {"hits": 1, "score": 0.72, "superseded_by": TABS},
+                ]
+            },
         ),
     ),
     reading(
         "inject",
-        "Renders the facts that bear on a prompt as one block of text, within a budget. The text "
-        "is empty when there are none. What is rendered counts as used.",
+        "Renders the facts that bear on a prompt as one block of text, within a budget. What the "
+        "session, or else the connection, was shown in its last turns is left out. The text is "
+        "empty when there is nothing new. What is rendered counts as used.",
         Text(
             "prompt",
             "what the agent is about to read",
@@ -66,6 +74,7 @@ RECALL: tuple[Method, ...] = (
         ),
         SESSION,
         CONSUMER,
+        Flag("repeat", "whether to show again what the last turns of the session showed"),
         Whole(
             "max", "at most so many facts; the knob percept_inject_max if absent", 0, INJECT_FACTS
         ),
@@ -88,7 +97,7 @@ RECALL: tuple[Method, ...] = (
                     {
                         "id": TABS,
                         "in": False,
-                        "reason": "no word of the prompt",
+                        "reason": "shares no word with the prompt",
                         "hits": 0,
                         "score": 1.03,
                         "bytes": 29,

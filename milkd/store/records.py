@@ -62,6 +62,7 @@ PERCEPT_KEYS = PERCEPT_ALWAYS | {
     "bad_recall_count",
     "last_confirmed_use_at",
     "wordings",
+    "content_at",
     "archived_at",
     "archived_reason",
 }
@@ -95,6 +96,7 @@ def percept_from_json(obj: object) -> Percept:
         bad_recall_count=count(fields, "bad_recall_count"),
         last_confirmed_use_at=optional_time(fields, "last_confirmed_use_at", stamps),
         wordings=_wordings(fields, stamps),
+        content_at=optional_time(fields, "content_at", stamps),
         archived_at=optional_time(fields, "archived_at", stamps),
         archived_reason=string(fields, "archived_reason") or None,
         extra=extra,
@@ -126,9 +128,10 @@ def percept_to_json(percept: Percept) -> dict[str, object]:
             stamps, "last_confirmed_use_at", percept.last_confirmed_use_at
         ),
         "wordings": [
-            {"content": wording.content, "at": stamped(stamps, f"wordings[{n}].at", wording.at)}
+            _wording_to_json(wording, stamped(stamps, f"wordings[{n}].at", wording.at))
             for n, wording in enumerate(percept.wordings)
         ],
+        "content_at": stamped(stamps, "content_at", percept.content_at),
         "archived_at": stamped(stamps, "archived_at", percept.archived_at),
         "archived_reason": percept.archived_reason,
     }
@@ -230,7 +233,11 @@ def _wordings(fields: Fields, stamps: dict[str, str]) -> tuple[Wording, ...]:
 def _wording(obj: object, place: str, stamps: dict[str, str]) -> Wording:
     if not isinstance(obj, Mapping):
         raise wrong(place, obj, "an object with content and at")
-    fields, _ = matched(obj, WORDING_KEYS)
+    fields, extra = matched(obj, WORDING_KEYS)
     named = {f"{place}.{key}": value for key, value in fields.items()}
     content = filled_string(named, f"{place}.content")
-    return Wording(content, time_or_zero(named, f"{place}.at", stamps))
+    return Wording(content, time_or_zero(named, f"{place}.at", stamps), extra or NOTHING)
+
+
+def _wording_to_json(wording: Wording, at: str | None) -> dict[str, object]:
+    return joined({"content": wording.content, "at": at}, wording.extra, WORDING_KEYS)

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from milkd.engine.percept import NOTHING, Edge, Engram, Percept, ScopeImage
-from milkd.errors import StoreDamaged, VersionMismatch
+from milkd.errors import StoreDamaged
 from milkd.store.fields import joined, matched
 from milkd.store.gojson import dumps, parse, shown, to_bytes
+from milkd.store.own import OWN_KEY, own_from_json, own_to_json
 from milkd.store.records import (
     edge_from_json,
     edge_to_json,
@@ -25,14 +26,8 @@ from milkd.store.records import (
     percept_to_json,
 )
 
-FORMAT = 1
-"""The layout written here, and the newest one understood."""
-OWN_KEY = "_milkd"
 LISTS = ("percepts", "engrams", "edges")
 TOP_KEYS = frozenset(LISTS)
-OWN_KEYS = frozenset({"format", "min_reader", "running_seconds"})
-MIN_READER = 1  # the oldest format whose readers may write what is written here
-MAX_RUNNING = 2.0**53  # seconds; more is no clock's
 Entry = Percept | Engram | Edge
 E = TypeVar("E", Percept, Engram, Edge)
 Unreadable = tuple[str, int, object]
@@ -71,18 +66,19 @@ def image_from_bytes(name: str, data: bytes) -> Loaded:
     if not isinstance(top, dict):
         raise StoreDamaged(f"{file}: found {shown(top)}, expected an object")
     lists, extra = matched(top, TOP_KEYS)
-    running, own, losses = _own(file, extra.pop(OWN_KEY, None))
+    own = own_from_json(file, extra.pop(OWN_KEY, None))
     reading = _Reading(file, lists)
     image = ScopeImage(
         name=name,
         percepts=reading.entries("percepts", percept_from_json),
         engrams=reading.entries("engrams", engram_from_json),
         edges=reading.entries("edges", edge_from_json),
-        running_seconds=running,
-        extra=(extra | ({OWN_KEY: own} if own else {})) or NOTHING,
+        running_seconds=own.running_seconds,
+        shown=own.shown,
+        extra=(extra | ({OWN_KEY: own.extra} if own.extra else {})) or NOTHING,
         unreadable=tuple(reading.unreadable),
     )
-    losses = (*parsed.losses, *losses)
+    losses = (*parsed.losses, *own.losses)
     return Loaded(image, (*losses, *reading.warnings), lossy=bool(losses))
 
 
@@ -142,13 +138,7 @@ def _outer(image: ScopeImage) -> dict[str, bytes]:
     """The text of every top-level key but the lists, our own last."""
     extra = dict(image.extra)
     foreign = extra.pop(OWN_KEY, None)
-    own: dict[str, object] = {
-        "format": FORMAT,
-        "min_reader": MIN_READER,
-        "running_seconds": image.running_seconds,
-    }
-    kept = foreign if isinstance(foreign, Mapping) else {}
-    extra[OWN_KEY] = own | {key: item for key, item in kept.items() if key not in own}
+    extra[OWN_KEY] = own_to_json(image, foreign if isinstance(foreign, Mapping) else {})
     return {key: to_bytes(dumps(item, "  ")) for key, item in extra.items()}
 
 
@@ -173,26 +163,6 @@ def _kept(image: ScopeImage) -> Iterator[Unreadable]:
 def _key(entry: Entry) -> object:
     """By what two entries of a list are the same."""
     return entry if isinstance(entry, Edge) else (type(entry), entry.id)
-
-
-def _own(file: str, value: object) -> tuple[float, dict[str, object], tuple[str, ...]]:
-    """Running seconds, unknown keys and losses of our own block."""
-    if value is None:
-        return 0.0, {}, ()
-    if not isinstance(value, dict):
-        return 0.0, {}, (f"{file}: {OWN_KEY}: found {shown(value)}, expected an object",)
-    needed = value.get("min_reader")
-    if isinstance(needed, int | float) and needed > FORMAT:
-        raise VersionMismatch(
-            f"{file} needs a milkd that reads format {shown(needed)}, this one reads up to "
-            f"{FORMAT}; nothing was touched"
-        )
-    own = {key: item for key, item in value.items() if key not in OWN_KEYS}
-    running = value.get("running_seconds", 0)
-    if not isinstance(running, int | float) or not 0 <= running < MAX_RUNNING:
-        problem = f"found {shown(running)}, expected seconds"
-        return 0.0, own, (f"{file}: {OWN_KEY}.running_seconds: {problem}",)
-    return float(running), own, ()
 
 
 class _Reading:

@@ -14,14 +14,15 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
-from milkd.engine.changes import Awarded, PerceptDropped, PerceptPut, ScopeDropped
+from milkd.engine.changes import PerceptDropped, PerceptPut, ScopeDropped, scope_of
 from milkd.engine.percept import ARCHIVE, GLOBAL, ScopeImage
 from milkd.errors import StorageFailed
 from milkd.store.copies import Copies
 from milkd.store.directory import Directory
 from milkd.store.files import Files, Poisoned, Stamp, current_stamp, storage_error, sync
+from milkd.store.own import OWN_KEY
 from milkd.store.replace import Replacement, open_directory
-from milkd.store.snapshot import OWN_KEY, Encoder, Loaded
+from milkd.store.snapshot import Encoder, Loaded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -142,9 +143,9 @@ class FileStore:
 
     def prepare(self, changes: Sequence[Change], image: Callable[[str], ScopeImage]) -> Commit:
         """Ask for the image of each scope that the changes touch."""
-        last = {change.scope: change for change in changes if not isinstance(change, Awarded)}
+        last = {scope: change for change in changes if (scope := scope_of(change)) is not None}
         dropped = [scope for scope, change in last.items() if isinstance(change, ScopeDropped)]
-        archive = [change for change in changes if getattr(change, "scope", None) == ARCHIVE]
+        archive = [change for change in changes if scope_of(change) == ARCHIVE]
         entered = any(isinstance(change, PerceptPut) for change in archive)
         left = {change.id for change in archive if isinstance(change, PerceptDropped)}
         first = (ARCHIVE, GLOBAL) if entered and not left else (GLOBAL, ARCHIVE)
@@ -308,5 +309,5 @@ def _is_void(image: ScopeImage) -> bool:
     """Whether a session's image holds nothing worth a file."""
     if image.name in (GLOBAL, ARCHIVE):
         return False
-    held = image.percepts or image.engrams or image.edges or image.unreadable
+    held = image.percepts or image.engrams or image.edges or image.unreadable or image.shown
     return not held and not image.extra.keys() - {OWN_KEY}

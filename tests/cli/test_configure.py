@@ -116,6 +116,21 @@ def test_every_setting_is_shown_with_unit_and_origin(place: Place, milkctl: Milk
     assert milkctl("config", "path").out == f"{place.home}/.milk/config.json\n"
 
 
+def test_a_profile_stays_in_force_when_the_rest_is_written_out(
+    place: Place, milkctl: Milkctl
+) -> None:
+    path = place.home / ".milk" / "config.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"memory": {"profile": "strict"}}))
+    place.start()
+    rows = [line.split("\t") for line in milkctl("config").out.splitlines()]
+    assert ["profile", '"strict"', "", "config"] in rows
+    assert ["echo_guard", "false", "", "profile strict"] in rows
+    milkctl("config", "init")
+    written = json.loads(path.read_text())["memory"]
+    assert (written["profile"], written["echo_guard"], written["wordings"]) == ("strict", False, 0)
+
+
 def test_settings_are_written_changed_and_read_again(place: Place, milkctl: Milkctl) -> None:
     place.start()
     path = place.home / ".milk" / "config.json"

@@ -88,6 +88,20 @@ def test_a_fact_is_shown_in_full(place: Place, milkctl: Milkctl) -> None:
     assert f"  relation    #{east[:8]} extends this\n" in out
 
 
+def test_other_wordings_are_shown_and_explained(milkctl: Milkctl) -> None:
+    milkctl("record", WEST)
+    milkctl("record", f"{WEST} since May")
+    assert f"  also stated {WEST} since May (20" in milkctl("show", WEST).out
+    assert f"\n  - It was also stated as: {WEST} since May\n" in milkctl("explain", WEST).out
+
+
+def test_similar_says_why_a_look_alike_is_another_fact(milkctl: Milkctl) -> None:
+    west = milkctl("record", WEST).out.split()[1]
+    assert milkctl("similar", "deploys never go through the west cluster").out == (
+        f" 83 %  {WEST}  {west}  ← another fact: negated: never\n"
+    )
+
+
 def test_an_explanation_is_in_sentences(milkctl: Milkctl) -> None:
     milkctl("record", WEST)
     out = milkctl("explain", WEST).out

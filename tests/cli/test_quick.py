@@ -28,6 +28,8 @@ READ_ALIKE = [
     "record -- -v means verbose",
     "inject 'what next?' --max 3 --max-bytes 512 --consumer escalation",
     "inject --explain -",
+    "inject --repeat tabs",
+    "inject tabs --repeat --json",
 ]
 LEFT = [
     "recall",

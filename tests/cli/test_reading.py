@@ -74,3 +74,21 @@ def test_what_bears_on_a_prompt_is_injected_as_a_block(milkctl: Milkctl) -> None
     assert milkctl("inject", "-", stdin=b"about deploys\nand more").out == block
     assert milkctl("inject", "what is for lunch?") == (0, "", "")
     assert milkctl("inject", "deploys", "--max-bytes", "30").out == ""
+
+
+def test_what_a_session_was_shown_is_repeated_on_request(milkctl: Milkctl) -> None:
+    milkctl("record", WEST)
+    block = milkctl("inject", "deploys?", "--session", "s1").out
+    assert WEST in block
+    assert milkctl("inject", "deploys?", "--session", "s1") == (0, "", "")
+    assert milkctl("inject", "deploys?", "--session", "s1", "--repeat").out == block
+    assert milkctl("inject", "deploys?", "--session", "s2").out == block
+
+
+def test_a_fact_that_another_updates_says_so(milkctl: Milkctl) -> None:
+    old = milkctl("record", WEST).out.split()[1]
+    milkctl("record", "east is where it happens", "--relation", "updates", "--related-to", old)
+    new, follows = milkctl("recall", "deploys").out.splitlines()
+    ident = new.split()[-1]
+    assert new == f"[0.70] east is where it happens  {ident}"
+    assert follows == f"[0.70] {WEST}  {old}  (superseded by {ident})"

@@ -60,7 +60,7 @@ def test_one_relation_is_not_several(milkctl: Milkctl) -> None:
     one = milkctl("record", "the user prefers tabs", "--producer", "user").out.split()[1]
     other = milkctl("record", "indentation is checked by a linter").out.split()[1]
     third = milkctl("record", "lunch is at noon on every day").out.split()[1]
-    milkctl("relate", other, "updates", one)
+    milkctl("relate", other, "extends", one)
     assert "1 relation applied" in milkctl("consolidate").out
     milkctl("relate", third, "extends", one)
     assert "relation" in milkctl("consolidate").out

@@ -30,9 +30,59 @@ def test_a_new_fact_is_recorded_and_a_restated_one_reinforced(milkctl: Milkctl) 
     again = milkctl("record", "deploys go through the west cluster now")
     assert again == (
         0,
-        f"already known — reinforced (83 % similar): #{found[1]} {WEST}, w 0.75\n",
+        f"already known — reinforced (83 % similar): #{found[1]} {WEST}, w 0.75\n"
+        "  new words: now\n",
         "",
     )
+    less = milkctl("record", "deploys go through the cluster")
+    assert less.out.splitlines()[1] == "  words left out: west"
+
+
+def test_a_look_alike_beside_which_a_fact_is_stored_is_told_with_the_reason(
+    milkctl: Milkctl,
+) -> None:
+    known = milkctl("record", "the build needs Python 3.11").out.split()[1]
+    beside = milkctl("record", "the build needs Python 3.12").out.splitlines()
+    assert beside[0].startswith("recorded #")
+    assert beside[1] == (
+        f"  stored beside {known} the build needs Python 3.11: numbers differ: 3.12 / 3.11"
+    )
+
+
+def test_a_look_alike_that_is_nearer_than_what_is_restated_is_told_too(milkctl: Milkctl) -> None:
+    known = milkctl("record", "the build needs Python 3.11").out.split()[1]
+    milkctl("record", "the build needs Python 3.12 on every Linux machine")
+    again = milkctl("record", "the build needs Python 3.12").out.splitlines()
+    assert again[0].startswith("already known — reinforced (62 % similar): #")
+    assert again[-1] == (
+        f"  not held for {known} the build needs Python 3.11: numbers differ: 3.12 / 3.11"
+    )
+
+
+def test_what_an_agent_repeats_strengthens_nothing(milkctl: Milkctl) -> None:
+    west = milkctl("record", WEST).out.split()[1]
+    milkctl("recall", "deploys", "--session", "s1")
+    echoed = milkctl("record", WEST, "--session", "s1").out
+    assert echoed == (
+        f"already known — repeated, nothing strengthened (100 % similar): {west} {WEST}, w 0.70\n"
+    )
+    said = milkctl("record", WEST, "--session", "s1", "--producer", "user").out
+    assert said.startswith("already known — reinforced (100 % similar): ")
+
+
+def test_a_fact_comes_back_from_the_archive_when_it_is_stated(
+    place: Place, milkctl: Milkctl
+) -> None:
+    with place.client() as client:
+        client.record(WEST)
+        record = next(r for r in client.export() if r["kind"] == "percept")
+        west = client.forget(WEST)["id"]
+        client.import_([record | {"scope": "archive", "archived_at": "2026-01-01T00:00:00Z"}])
+    back = milkctl("record", WEST, "--session", "s1").out
+    assert back.startswith(
+        f"already known — brought back from the archive (100 % similar): #{west[:8]} {WEST}, w 0.75"
+    )
+    assert "global" in milkctl("list").out
 
 
 def test_words_need_no_quotes_and_a_dash_reads_standard_input(milkctl: Milkctl) -> None:

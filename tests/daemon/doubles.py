@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import trio
 import trio.testing
 
+from milkd import wordlists
 from milkd.daemon.clock import Clock
 from milkd.daemon.connection import Connection
 from milkd.daemon.core import Core, Identity
 from milkd.daemon.limits import Limits
 from milkd.daemon.service import Service
 from milkd.engine.engine import Engine
-from milkd.engine.params import Params
+from milkd.engine.params import DEFAULT
 from milkd.engine.percept import ScopeImage
 from milkd.rpc.messages import Notification, Response
 from milkd.rpc.protocol import MAX_RESPONSE
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from milkd.engine.changes import Change
 
 T = TypeVar("T")
+LEXICON = wordlists.load()
 PATIENCE = 60.0  # seconds for anything that must happen, on a busy machine
 
 
@@ -53,6 +55,12 @@ class TurnedClock:
     def __init__(self) -> None:
         self.wall = 1_800_000_000.0
         self.mono = 4_096.0
+        self.slept = 0.0
+
+    def sleep(self, seconds: float) -> None:
+        """Let time pass while the machine sleeps."""
+        self.wall += seconds
+        self.slept += seconds
 
     def turn(self, seconds: float) -> None:
         """Let time pass."""
@@ -61,7 +69,11 @@ class TurnedClock:
 
     def as_clock(self) -> Clock:
         """The clock as the daemon reads it."""
-        return Clock(wall=lambda: self.wall, mono=lambda: self.mono)
+        return Clock(
+            wall=lambda: self.wall,
+            mono=lambda: self.mono,
+            boot=lambda: self.mono + self.slept,
+        )
 
 
 @dataclass
@@ -276,7 +288,7 @@ async def open_house(
     clock = TurnedClock()
     identity = Identity(version="0", run_id="run", pid=1, store="/store", socket="/socket")
     core = Core(
-        engine or Engine(Params()),
+        engine or Engine(DEFAULT, LEXICON),
         store,
         identity,
         config_path=config,

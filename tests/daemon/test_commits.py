@@ -10,9 +10,9 @@ from daemon.doubles import HeldDisk, House, InlineDisk, MemoryStore, Refused, op
 from milkd.daemon.fatal import EXIT_SOFTWARE, Fatal
 from milkd.daemon.limits import Limits
 from milkd.daemon.uses import Uses
-from milkd.engine.changes import Used
+from milkd.engine.changes import Shown, Used
 from milkd.engine.engine import Engine
-from milkd.engine.params import Params
+from milkd.engine.params import DEFAULT
 from milkd.errors import ReadOnly, StorageFailed, StorageFull
 from milkd.store.store import Poisoned
 
@@ -234,7 +234,7 @@ async def test_a_fault_while_applying_ends_the_process() -> None:
         pytest.RaisesExc(Fatal, check=lambda error: error.code == EXIT_SOFTWARE),
         flatten_subgroups=True,
     ) as caught:
-        async with open_house(engine=Clumsy(Params())) as house:
+        async with open_house(engine=Clumsy(DEFAULT)) as house:
             await _run_into(house, PROVERBS[0])
     (fatal,) = caught.value.exceptions
     while isinstance(fatal, BaseExceptionGroup):
@@ -261,6 +261,47 @@ async def test_a_change_is_given_up_on_when_the_disk_hangs(
         msgid = await peer.ask("record", content=PROVERBS[0])
         with pytest.raises(Refused, match=r"^timeout: "):
             await peer.result(msgid)
+
+
+def test_of_what_was_shown_only_the_ids_wait() -> None:
+    uses = Uses()
+    uses.add([Shown("s1", "s1", {"a": "- a line", "b": ""}, "a prompt")])
+    uses.add([Shown("s1", "s1", {"b": "", "c": ""}), Shown("s2", "s2", {}, "a prompt")])
+    uses.add([Shown(None, "connection 1", {"a": "- a line"}, "a prompt")])
+    assert uses.scopes == {"s1"}
+    assert uses.take() == [Shown("s1", "s1", {"a": "", "b": "", "c": ""})]
+    assert not uses
+
+
+async def test_a_run_forgets_the_awards_of_what_the_disk_refused() -> None:
+    async with open_house() as house:
+        peer = await house.connect()
+        await peer.call("record", content=PROVERBS[0])
+        house.store.failures.append(StorageFull("no room"))
+        await peer.refusal("record", content=PROVERBS[0])
+        again = await peer.call("record", content=PROVERBS[0])
+        assert (again["w"], again["evidence"]) == (0.75, 1)
+
+
+async def test_a_run_forgets_the_edges_that_acted_in_what_the_disk_refused() -> None:
+    async with open_house() as house:
+        peer = await house.connect()
+        await peer.call("record", content=PROVERBS[0])
+        await peer.call("record", content=PROVERBS[1], relation="extends", related_to=PROVERBS[0])
+        house.store.failures.append(StorageFull("no room"))
+        await peer.refusal("consolidate")
+        assert (await peer.call("consolidate"))["edges_applied"] == 1
+        assert (await peer.call("consolidate"))["edges_applied"] == 0
+
+
+async def test_what_was_awarded_before_stays_awarded_when_the_disk_refuses() -> None:
+    async with open_house() as house:
+        peer = await house.connect()
+        for _ in range(2):
+            await peer.call("record", content=PROVERBS[0])
+        house.store.failures.append(StorageFull("no room"))
+        await peer.refusal("record", content=PROVERBS[0])
+        assert (await peer.call("record", content=PROVERBS[0]))["evidence"] == 1
 
 
 def test_a_use_is_kept_once_a_percept() -> None:

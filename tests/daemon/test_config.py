@@ -66,6 +66,25 @@ async def test_the_file_sets_what_it_names(file: Path) -> None:
         assert house.core.engine.params.reconfirm_boost == 0.125
 
 
+async def test_a_profile_gives_what_the_file_does_not_name(file: Path) -> None:
+    write(file, profile="strict", wordings=2)
+    async with open_house(config=str(file)) as house:
+        peer = await house.connect()
+        values = (await peer.call("config"))["values"]
+        assert values["profile"]["origin"] == "config"
+        assert values["echo_guard"] == {
+            "value": False,
+            "origin": "profile strict",
+            "default": False,
+            "unit": "",
+        }
+        assert (values["wordings"]["value"], values["wordings"]["default"]) == (2, 0)
+        assert values["wordings"]["origin"] == "config"
+        write(file)
+        assert "echo_guard" in (await peer.call("reload"))["changed"]
+        assert (await peer.call("config"))["values"]["echo_guard"]["origin"] == "default"
+
+
 async def test_a_reload_says_what_changed(file: Path) -> None:
     async with open_house(config=str(file)) as house:
         peer = await house.connect()

@@ -34,6 +34,17 @@ async def test_a_subscriber_learns_what_happens_to_percepts() -> None:
         assert not any("sky" in str(event) for event in told)
 
 
+async def test_a_subscriber_hears_of_an_echo_too() -> None:
+    async with open_house() as house:
+        watcher, peer = await house.connect(), await house.connect()
+        one = (await peer.call("record", content="the sky is blue", session="s1"))["id"]
+        await peer.call("query", text="sky", session="s1")
+        await watcher.call("subscribe", topics=["percepts"])
+        await peer.call("record", content="the sky is blue", session="s1")
+        told = await watcher.event()
+        assert told == {"topic": "percepts", "event": "echoed", "id": one, "session": "s1"}
+
+
 async def test_a_subscriber_learns_of_passes_and_sessions_and_health() -> None:
     async with open_house() as house:
         watcher, peer = await house.connect(), await house.connect()

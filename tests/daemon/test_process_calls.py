@@ -65,12 +65,14 @@ async def test_stats_count_what_is_there() -> None:
         await other.call("record", content="in a session", session="s1")
         await other.call("learn", content="for good")
         house.clock.turn(32.0)
+        await other.call("list", session="s1")
+        house.clock.turn(32.0)
         stats = await peer.call("stats")
         assert (stats["global"], stats["archive"], stats["connections"]) == (1, 0, 2)
         assert stats["sessions"] == [
             {"session": "s1", "percepts": 1, "running_seconds": 32.0, "connections": 1}
         ]
-        assert stats["uptime_seconds"] == 32.0
+        assert stats["uptime_seconds"] == 64.0
 
 
 async def test_onlookers_are_no_activity() -> None:

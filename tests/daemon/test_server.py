@@ -21,7 +21,7 @@ from milkd.daemon.limits import Limits
 from milkd.daemon.server import Server
 from milkd.engine.commands import Command, Consolidate, Now
 from milkd.engine.engine import Engine
-from milkd.engine.params import Params
+from milkd.engine.params import DEFAULT
 from milkd.rpc.protocol import Connection as Protocol
 from milkd.store.files import Files
 from milkd.store.store import FileStore
@@ -81,7 +81,7 @@ async def serving(
     os.makedirs(os.path.join(store, ".milkd"), exist_ok=True)
     identity = Identity(version="0", run_id="run", pid=os.getpid(), store=store, socket=str(path))
     core = Core(
-        engine or Engine(Params()),
+        engine or Engine(DEFAULT),
         FileStore(store, files=files),
         identity,
         config_path=str(directory / "config.json"),
@@ -439,7 +439,7 @@ class NoPass(Engine):
 
 
 async def test_a_fault_in_the_last_pass_does_not_keep_it_from_ending(short_path: Path) -> None:
-    async with serving(short_path, engine=NoPass(Params())) as running:
+    async with serving(short_path, engine=NoPass(DEFAULT)) as running:
         await (await running.connect()).call("record", content="it rains today", session="s1")
         running.server.stop()
         assert await running.end() == 0

@@ -9,7 +9,7 @@ import pytest
 import trio
 import trio.testing
 
-from daemon.doubles import HeldDisk, Peer, Refused, open_house
+from daemon.doubles import HeldDisk, MemoryStore, Peer, Refused, open_house
 from milkd.daemon.batches import at_once
 from milkd.daemon.limits import Limits
 from milkd.daemon.replays import Replays, operation
@@ -17,7 +17,8 @@ from milkd.daemon.requests import COMMANDS
 from milkd.daemon.service import METHODS
 from milkd.engine.commands import Command, Now, Query, Record
 from milkd.engine.engine import Engine
-from milkd.engine.params import Params
+from milkd.engine.params import DEFAULT
+from milkd.engine.percept import Percept, ScopeImage
 from milkd.errors import StorageFull
 from milkd.rpc import schema
 
@@ -35,7 +36,7 @@ class Mined(Engine):
 
 
 async def test_a_fault_in_the_engine_costs_one_request(caplog: pytest.LogCaptureFixture) -> None:
-    async with open_house(engine=Mined(Params())) as house:
+    async with open_house(engine=Mined(DEFAULT)) as house:
         peer = await house.connect()
         await peer.call("record", content="safe ground")
         before = house.core.engine.image("global")
@@ -55,7 +56,7 @@ class Misread(Engine):
 
 
 async def test_a_fault_in_making_an_answer_costs_one_request() -> None:
-    async with open_house(engine=Misread(Params())) as house:
+    async with open_house(engine=Misread(DEFAULT)) as house:
         peer = await house.connect()
         assert (await peer.refusal("query", text="anything")).startswith("internal: ")
         assert await peer.call("ping") == {}
@@ -149,6 +150,76 @@ async def test_what_is_learned_is_global_and_known_the_second_time() -> None:
         assert (again["id"], again["message"]) == (first["id"], "already known — reinforced")
 
 
+async def test_a_restatement_tells_the_words_that_differ_and_keeps_them() -> None:
+    async with open_house() as house:
+        peer = await house.connect()
+        known = await fact(peer, "deploys go through the west cluster")
+        again = await peer.call("record", content="deploys go through the west cluster on Mondays")
+        assert again["differs"] == {"new": ["Mondays"], "old": []}
+        assert again["existing"]["content"] == "deploys go through the west cluster"
+        shown = await peer.call("show", ref=known)
+        (wording,) = shown["wordings"]
+        assert wording["content"] == "deploys go through the west cluster on Mondays"
+        assert wording["at"] == shown["updated_at"]
+        equal = await peer.call("record", content="Deploys go through the west cluster!")
+        assert "differs" not in equal
+        (found,) = (await peer.call("query", text="mondays"))["percepts"]
+        assert (found["id"], found["wordings"]) == (known, [wording])
+
+
+async def test_a_look_alike_is_named_with_the_reason() -> None:
+    async with open_house() as house:
+        peer = await house.connect()
+        known = await fact(peer, "the build needs Python 3.11 or newer")
+        made = await peer.call("record", content="the build needs Python 3.12 or newer")
+        assert made["status"] == "inserted"
+        look_alike = made["look_alike"]
+        assert (look_alike["id"], look_alike["w"]) == (known, 0.7)
+        assert look_alike["reason"] == "numbers differ: 3.12 / 3.11"
+        alike = await peer.call("similar", text="the build never needs Python 3.11 or newer")
+        assert alike["look_alike"]["reason"] == "negated: never"
+        assert "duplicate" not in alike
+
+
+async def test_what_was_archived_is_revived_when_it_is_stated_again() -> None:
+    gone = Percept(
+        id="a" * 8,
+        content="the old office was in Graz",
+        producer="primary",
+        w=0.25,
+        created_at=1.0,
+        updated_at=1.0,
+        archived_at=2.0,
+        archived_reason="stale",
+    )
+    store = MemoryStore({"archive": ScopeImage(name="archive", percepts=(gone,))})
+    async with open_house(store) as house:
+        peer = await house.connect()
+        back = await peer.call("record", content=gone.content, session="s1")
+        assert (back["status"], back["id"], back["scope"]) == ("revived", gone.id, "global")
+        assert (await peer.call("archive_list"))["total"] == 0
+
+
+async def test_what_is_superseded_follows_what_updates_it() -> None:
+    async with open_house() as house:
+        peer = await house.connect()
+        old = await fact(peer, "the user indents with tabs")
+        new = await fact(peer, "spaces it is from now on", relation="updates", related_to=old)
+        first, second = (await peer.call("query", text="tabs?"))["percepts"]
+        assert (first["id"], second["id"]) == (new, old)
+        assert (second["superseded_by"], "superseded_by" in first) == (new, False)
+        assert (await peer.call("inject", prompt="tabs?"))["ids"] == [new]
+
+
+async def test_reports_count_what_was_merged() -> None:
+    async with open_house() as house:
+        peer = await house.connect()
+        await fact(peer, "the user is called Ada", producer="user", session="s1")
+        await fact(peer, "the user is called Ada")
+        report = await peer.call("consolidate", session="s1")
+        assert (report["merged"], report["sessions"]["s1"]["merged"]) == (1, 1)
+
+
 async def test_injections_are_numbered_by_session() -> None:
     async with open_house() as house:
         peer, other = await house.connect(), await house.connect()
@@ -190,7 +261,8 @@ async def test_the_scope_of_no_session_cannot_be_listed() -> None:
 
 
 async def test_the_archive_is_listed_and_restored_from() -> None:
-    async with open_house() as house:
+    engine = Engine(replace(DEFAULT, running_time="open"))
+    async with open_house(engine=engine) as house:
         peer = await house.connect()
         old = await fact(peer, "the old office was in Graz")
         await peer.call("session_open", session="s1")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,7 +12,6 @@ import trio.testing
 from daemon.doubles import (
     HeldDisk,
     House,
-    InlineDisk,
     MemoryStore,
     Peer,
     eventually,
@@ -21,7 +21,7 @@ from milkd.daemon.limits import Limits
 from milkd.daemon.session_calls import watch_leases
 from milkd.engine.commands import Command, Consolidate, Now
 from milkd.engine.engine import Engine
-from milkd.engine.params import Params
+from milkd.engine.params import DEFAULT
 from milkd.engine.percept import Percept, ScopeImage
 from milkd.errors import StorageFailed, StorageFull, StoreDamaged
 
@@ -85,14 +85,14 @@ async def test_closing_makes_a_pass_and_keeps_the_facts() -> None:
         peer = await house.connect()
         await peer.call("record", content="the user is called Ada", producer="user", session="s1")
         await peer.call("record", content="it rains today", session="s1")
-        house.clock.turn(3_600.0)
+        house.clock.turn(512.0)
         report = await peer.call("session_close", session="s1")
-        assert (report["promoted"], report["running_seconds"]) == (1, 3_600.0)
+        assert (report["promoted"], report["running_seconds"]) == (1, 512.0)
         assert not house.core.engine.is_loaded("s1")
         assert await listed(peer) == {"s1": False}
         assert [p.content for p in house.store.files["s1"].percepts] == ["it rains today"]
         opened = await peer.call("session_open", session="s1")
-        assert (opened["percepts"], opened["running_seconds"]) == (1, 3_600.0)
+        assert (opened["percepts"], opened["running_seconds"]) == (1, 512.0)
 
 
 async def test_a_session_that_is_closed_stays_so_when_closed_again() -> None:
@@ -287,7 +287,7 @@ async def test_a_lease_whose_pass_fails_is_no_end_of_the_daemon(
                 raise RuntimeError("a secret")
             return super().decide(command, now)
 
-    async with open_house(engine=NoPass(Params()), limits=Limits(lease_s=900.0)) as house:
+    async with open_house(engine=NoPass(DEFAULT), limits=Limits(lease_s=900.0)) as house:
         house.start_task(watch_leases, house.core)
         peer = await house.connect()
         await peer.call("record", content="first of all", session="s1")
@@ -376,8 +376,39 @@ async def test_sessions_are_listed_in_pages() -> None:
         assert "next" not in rest
 
 
-async def test_running_time_is_counted_while_sessions_are_open() -> None:
-    async with open_house(disk=InlineDisk()) as house:
+async def test_running_time_is_counted_from_call_to_call() -> None:
+    async with open_house() as house:
+        peer = await house.connect()
+        await peer.call("session_open", session="s1")
+        house.clock.turn(128.0)
+        await peer.call("session_open", session="s2")
+        house.clock.turn(64.0)
+        await peer.call("list", session="s1")
+        house.clock.turn(3_600.0)
+        await peer.call("list", session="s2")
+        house.clock.turn(32.0)
+        stats = await peer.call("stats")
+        assert stats["running_seconds"] == 192.0
+        assert [s["running_seconds"] for s in stats["sessions"]] == [192.0, 0.0]
+
+
+async def test_a_client_that_stays_connected_for_a_fortnight_ages_nothing() -> None:
+    async with open_house() as house:
+        peer = await house.connect()
+        made = await peer.call("record", content="it rains today", session="s1")
+        for _ in range(14 * 24):
+            house.clock.turn(3_600.0)
+            await peer.call("ping")
+            await peer.call("stats")
+            await peer.call("health")
+        assert (await peer.call("session_close", session="s1"))["running_seconds"] == 0.0
+        (kept,) = house.store.files["s1"].percepts
+        assert (kept.id, kept.w) == (made["id"], 0.7)
+
+
+async def test_running_time_may_be_counted_while_sessions_are_open() -> None:
+    engine = Engine(replace(DEFAULT, running_time="open"))
+    async with open_house(engine=engine) as house:
         peer = await house.connect()
         await peer.call("session_open", session="s1")
         house.clock.turn(128.0)

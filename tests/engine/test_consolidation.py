@@ -1,14 +1,15 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from milkd.engine.params import DEFAULT
 from milkd.engine.percept import Edge, Engram, Percept, ScopeImage
 from sitting import DAY, NOON, Sitting, percept
 
 
-def holding(
-    scope: str, *percepts: Percept, edges: tuple[Edge, ...] = (), **knobs: float
-) -> Sitting:
+def holding(scope: str, *percepts: Percept, edges: tuple[Edge, ...] = (), **knobs: Any) -> Sitting:
     sitting = Sitting(**knobs)
     sitting.engine.load(ScopeImage(name=scope, percepts=percepts, edges=edges))
     sitting.running[scope] = 0.0
@@ -312,3 +313,24 @@ def test_time_already_passed_over_is_reported_and_not_counted_twice() -> None:
     assert sitting.consolidate("mine").running_seconds == 600
     assert sitting.consolidate("mine").running_seconds == 0
     assert sitting.engine.image("mine").running_seconds == 600
+
+
+def test_what_updates_a_global_at_second_hand_is_not_pruned_either() -> None:
+    sitting = Sitting("mine", base=DEFAULT)
+    sitting.hold("global", percept("old", 1))
+    sitting.engine.load(
+        ScopeImage(
+            name="mine",
+            percepts=(percept("newer", 2, w=0.125), percept("newest", 3, w=0.125)),
+            edges=(edge(2, 1, "updates"), edge(3, 2, "updates")),
+        )
+    )
+    assert sitting.consolidate("mine").pruned == 0
+
+
+def test_a_fresh_fact_of_an_agent_is_not_counted_as_held_back() -> None:
+    sitting = Sitting("mine", base=DEFAULT)
+    sitting.record("ports are open", "mine")
+    assert sitting.consolidate("mine").promotion_deferred == 0
+    sitting.record("ports are open", "mine")
+    assert sitting.consolidate("mine").promotion_deferred == 1

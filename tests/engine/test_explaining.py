@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import cast
 
 from milkd.engine import commands as ask
 from milkd.engine import results
+from milkd.engine.params import STRICT
 from sitting import DAY, NOON, Sitting, percept
 
 
@@ -36,7 +38,7 @@ def test_the_strength_of_the_moment_is_shown_beside_the_stored_one() -> None:
     sitting = Sitting("mine")
     sitting.hold("mine", percept("linter runs", w=0.5))
     sitting.run(DAY * 0.75)
-    sitting.engine.configure(type(sitting.engine.params)(session_half_life_days=0.75))
+    sitting.engine.configure(replace(STRICT, session_half_life_days=0.75))
     explanation = explain(sitting, "linter", "mine")
     assert (explanation.view.percept.w, explanation.w_now) == (0.5, 0.25)
     assert "Below 0.4 it is neither injected nor recalled by default." in explanation.holds

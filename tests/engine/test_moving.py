@@ -198,7 +198,7 @@ def test_import_adds_what_is_new_and_names_what_it_refuses() -> None:
         ),
     )
     result = cast("results.Imported", sitting.do(ask.Import(images=images)))
-    assert result.accepted == 1
+    assert result.accepted == 2
     assert [reason.split(":")[0] for _, reason in result.refused] == ["id", "content"]
     assert sitting.contents("global") == ["ssh is open", "telnet is shut"]
     assert len(edges(sitting, "global")) == 1

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import pytest
 
-from milkd.engine.params import BY_NAME, KNOBS, Params, read
+from milkd.engine.knobs import BY_NAME, KNOBS
+from milkd.engine.params import DEFAULT, STRICT, Params
+from milkd.engine.settings import read
 from milkd.errors import ConfigError
 
 ADR_90 = {
@@ -31,8 +33,17 @@ def test_nothing_set_means_the_defaults() -> None:
     assert settings.warnings == ()
 
 
-def test_the_nine_knobs_of_adr_90_have_its_values() -> None:
-    assert {name: getattr(Params(), name) for name in ADR_90} == ADR_90
+@pytest.mark.parametrize("profile", [DEFAULT, STRICT])
+def test_the_nine_knobs_of_adr_90_have_its_values(profile: Params) -> None:
+    assert {name: getattr(profile, name) for name in ADR_90} == ADR_90
+
+
+def test_a_profile_gives_the_defaults_and_an_explicit_knob_beats_it() -> None:
+    settings = read({"memory": {"profile": "strict", "echo_guard": True}})
+    assert settings.params == replace(STRICT, echo_guard=True)
+    assert settings.origins["profile"] == settings.origins["echo_guard"] == "config"
+    assert settings.origins["stemmer"] == "profile strict"
+    assert read({"memory": {"profile": "default"}}).params == DEFAULT
 
 
 @pytest.mark.parametrize("name", ADR_90)
@@ -99,6 +110,8 @@ def test_the_retired_decay_keys_are_ignored_with_one_warning(name: str) -> None:
         ("percept_max_bytes", 0),
         ("duplicate_threshold", 0),
         ("profile", "lenient"),
+        ("stemmer", "klingon"),
+        ("distinctness_guard", True),
         ("profile", 1),
     ],
 )

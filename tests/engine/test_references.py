@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import cast
 
 import pytest
@@ -95,3 +96,25 @@ def test_an_id_that_is_no_uuid_is_found_too() -> None:
     sitting = Sitting()
     sitting.hold("global", percept("ids may be odd", 1, id="note-7"))
     assert shown(sitting, "note-7", session=None) == "ids may be odd"
+
+
+def test_ids_that_begin_alike_are_told_apart() -> None:
+    sitting = Sitting()
+    twins = [
+        replace(percept("tabs", n), id=f"abcdef01-{n:04d}-4000-8000-00000000000f") for n in (1, 2)
+    ]
+    sitting.hold("global", *twins)
+    with pytest.raises(Ambiguous) as caught:
+        sitting.do(ask.Show(ref="abcdef01"))
+    assert str(caught.value) == "2 percepts fit: " + "; ".join(f"#{t.id} 'tabs'" for t in twins)
+
+
+def test_of_many_ids_that_begin_alike_as_many_digits_are_shown_as_it_takes() -> None:
+    sitting = Sitting()
+    many = [
+        replace(percept("tabs", n), id=f"abcdef01-{n:04d}-4000-8000-00000000000f") for n in range(6)
+    ]
+    sitting.hold("global", *many)
+    with pytest.raises(Ambiguous) as caught:
+        sitting.do(ask.Show(ref="abcdef01"))
+    assert str(caught.value).startswith("6 percepts fit: #abcdef01-0000 'tabs'; #abcdef01-0001 '")

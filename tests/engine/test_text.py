@@ -71,6 +71,8 @@ def test_similarity_is_the_shared_part_of_all_tokens() -> None:
     [
         ("", "found no text"),
         (" \n\t ", "found no text"),
+        ("\u200b\ufeff\u00ad", "found no text"),
+        ("\x01\x7f", "found no text"),
         ("tabs\0spaces", "NUL"),
         ("half \ud800 of it", "surrogate"),
         ("é" * 33, "found 66 bytes, expected at most 64"),

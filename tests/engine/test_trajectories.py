@@ -1,28 +1,45 @@
-"""What the ADRs promise of a fact's life, under the strict profile: engine and textbook alike."""
+"""What is promised of a fact's life, by the ADRs or by default: engine and textbook alike.
+
+What is said without a profile holds under both.
+"""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
 from lives import BookLife, Clock, EngineLife
 from milkd.engine import commands as ask
-from milkd.engine.params import Params
+from milkd.engine.params import DEFAULT, STRICT, Params
 from milkd.engine.percept import GLOBAL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from lives import Life, Row
-
-    Kind = Callable[[Params, Clock], Life]
+    from lives import Life
+    from plain import Row
 
 HOUR, DAY = 3600.0, 86_400.0
 FACT = "deploys go through the west cluster"
+KINDS: dict[str, Callable[[Params, Clock], Life]] = {"engine": EngineLife, "textbook": BookLife}
 RIVAL = "deploys avoid every cluster but the one in Oslo"
+
+
+class Kind(NamedTuple):
+    """Whose memory it is, and the rules that it has."""
+
+    begin: Callable[[Params, Clock], Life]
+    profile: Params
+
+
+STRICTLY = {f"{n}-strict": Kind(b, STRICT) for n, b in KINDS.items()}
+BY_DEFAULT = {f"{n}-default": Kind(b, DEFAULT) for n, b in KINDS.items()}
+strictly = pytest.mark.parametrize("life", STRICTLY.values(), ids=STRICTLY)
+by_default = pytest.mark.parametrize("life", BY_DEFAULT.values(), ids=BY_DEFAULT)
 
 
 class Story:
@@ -30,7 +47,7 @@ class Story:
 
     def __init__(self, life: Kind, **knobs: Any) -> None:
         self.clock = Clock()
-        self.life = life(Params(**knobs), self.clock)
+        self.life = life.begin(replace(life.profile, **knobs), self.clock)
         self.numbers = count(1)
         self.life.open("mine")
 
@@ -52,14 +69,24 @@ class Story:
     def forgets(self, ref: str) -> None:
         self.life.do(ask.Forget(ref=ref, session="mine"))
 
+    def injects(self, prompt: str, **more: Any) -> str:
+        _, text = self.life.do(ask.Inject(prompt=prompt, session="mine", **more))
+        return str(text)
+
     def recalls(self, text: str, min_confidence: float = 0.4) -> list[str]:
         found = self.life.do(ask.Query(text=text, session="mine", min_confidence=min_confidence))
         held = {row.id: row.content for scope in ("mine", GLOBAL) for row in self.life.rows(scope)}
-        return [held[fact] for fact, _ in found]
+        return [held[fact] for fact, *_ in found]
 
     def runs(self, seconds: float) -> None:
         self.clock.wall += seconds
         self.clock.run(seconds, "mine")
+
+    def works(self, hours: float) -> None:
+        """With a pass at the end of every hour."""
+        for _ in range(round(hours)):
+            self.runs(HOUR)
+            self.passes()
 
     def passes(self) -> dict[str, Any]:
         report: dict[str, Any] = self.life.do(ask.Consolidate(session="mine"))
@@ -89,7 +116,7 @@ class Story:
         return w
 
 
-@pytest.fixture(params=[EngineLife, BookLife], ids=["engine", "textbook"])
+@pytest.fixture(params=[*STRICTLY.values(), *BY_DEFAULT.values()], ids=[*STRICTLY, *BY_DEFAULT])
 def life(request: pytest.FixtureRequest) -> Kind:
     kind: Kind = request.param
     return kind
@@ -158,6 +185,78 @@ def test_restated_four_times_in_one_run_a_fact_is_held_back(story: Story) -> Non
     assert (story.only("mine").w, story.only("mine").evidence) == (0.9, 1)
 
 
+@by_default
+@pytest.mark.parametrize("hours", [1, 4, 8, 16, 40])
+def test_restated_once_a_run_a_fact_is_promoted_in_the_second(life: Kind, hours: int) -> None:
+    story = Story(life)
+    story.says(FACT)
+    story.works(hours)
+    assert story.says(FACT)["evidence"] == 1
+    story.works(hours)
+    story.begins_a_new_run()
+    assert story.held(GLOBAL) == []
+    assert story.says(FACT)["evidence"] == 2
+    assert story.passes()["promoted"] == 1
+    assert story.held(GLOBAL) == [FACT]
+
+
+@by_default
+@pytest.mark.parametrize("hours", [1, 4, 8, 16, 40])
+def test_without_a_second_run_it_never_is(life: Kind, hours: int) -> None:
+    story = Story(life)
+    for _ in range(10):
+        story.says(FACT)
+        story.works(hours)
+    assert story.held("mine") == [FACT]
+    assert story.held(GLOBAL) == []
+
+
+@by_default
+def test_a_faded_fact_said_again_is_as_strong_as_one_never_heard(life: Kind) -> None:
+    story = Story(life)
+    story.says(FACT)
+    story.works(80)
+    assert story.weight(FACT) < 0.35
+    assert story.says(FACT)["w"] == 0.7
+    assert story.says(FACT, producer="user")["w"] == 0.9
+    assert story.only("mine").producer == "user"
+
+
+def test_to_be_shown_makes_nothing_truer(life: Kind) -> None:
+    shown, unseen = Story(life), Story(life)
+    for story in (shown, unseen):
+        story.says(FACT)
+        story.says(FACT)
+        for _ in range(30):
+            if story is shown:
+                assert FACT in story.injects("the west cluster?", repeat=True)
+            story.works(1)
+    one, other = shown.only("mine"), unseen.only("mine")
+    assert (one.w, one.evidence, one.updated_at) == (other.w, other.evidence, other.updated_at)
+
+
+def test_a_hundred_starts_and_nothing_else_make_nothing_truer(story: Story) -> None:
+    story.says(FACT)
+    stated_at = story.clock.wall
+    for _ in range(100):
+        story.clock.wall += HOUR
+        story.begins_a_new_run()
+    kept = story.only("mine")
+    assert (kept.w, kept.evidence, kept.updated_at) == (0.7, 0, stated_at)
+
+
+@by_default
+def test_an_agent_that_repeats_what_it_was_told_corroborates_nothing(life: Kind) -> None:
+    story = Story(life)
+    story.says(FACT)
+    for _ in range(3):
+        story.injects("what about the cluster?", repeat=True)
+        outcome = story.says(FACT)
+        assert (outcome["status"], outcome["evidence"], outcome["w"]) == ("echoed", 0, 0.7)
+        story.begins_a_new_run()
+    assert story.held(GLOBAL) == []
+
+
 def test_twenty_passes_and_restatements_later_global_holds_it_once(story: Story) -> None:
     story.says(FACT, producer="user")
     for _ in range(20):
@@ -167,8 +266,9 @@ def test_twenty_passes_and_restatements_later_global_holds_it_once(story: Story)
     assert story.held("mine") == []
 
 
-def test_explain_says_that_one_run_is_not_two() -> None:
-    story = Story(EngineLife)
+@pytest.mark.parametrize("profile", [STRICT, DEFAULT], ids=["strict", "default"])
+def test_explain_says_that_one_run_is_not_two(profile: Params) -> None:
+    story = Story(Kind(EngineLife, profile))
     for _ in range(11):
         story.says(FACT)
     story.passes()
@@ -327,7 +427,8 @@ def test_a_global_never_sinks_below_020_by_decay(life: Kind) -> None:
     assert 0.2 <= path[-1] < 0.2001
 
 
-def test_core_never_moves(story: Story) -> None:
+def test_core_never_moves(life: Kind) -> None:
+    story = Story(life)
     story.learns(FACT)
     story.says(RIVAL, session=None)
     story.says("clusters are called by their cities", session=None)
@@ -336,9 +437,9 @@ def test_core_never_moves(story: Story) -> None:
     for _ in range(10):
         story.runs(DAY)
         story.says(FACT)
-        story.passes()
+        story.begins_a_new_run()
         assert story.weight(FACT) == 1.0
-    assert story.weight(RIVAL) == 0.0
+    assert story.weight(RIVAL) <= life.profile.contradiction_floor
 
 
 def test_no_clock_makes_a_fact_stronger(story: Story) -> None:
@@ -377,6 +478,20 @@ def test_hits_come_before_score(story: Story) -> None:
         "the west gate is open",
         "the west wing is warm",
     ]
+
+
+@by_default
+def test_what_updates_comes_before_what_it_updates_however_strong_that_is(life: Kind) -> None:
+    old, new = "SSH port of host birch is 22", "SSH on birch listens on 49222"
+    story = Story(life)
+    for _ in range(5):
+        story.says(old, session=None)
+        story.begins_a_new_run()
+    assert story.only(GLOBAL).evidence == 4
+    story.clock.wall += 120 * DAY
+    story.says(new, relation="updates", related_to=old)
+    assert story.recalls("SSH port of host birch") == [new, old]
+    assert story.injects("SSH port of host birch").splitlines()[1:-1] == ["- " + new]
 
 
 def test_of_equal_hits_and_weights_the_fresher_comes_first(story: Story) -> None:

@@ -176,6 +176,20 @@ def test_a_wording_keeps_the_spelling_of_its_time() -> None:
     assert percept_to_json(percept)["wordings"] == wordings
 
 
+def test_a_wording_keeps_keys_that_nobody_knows() -> None:
+    wordings = [
+        {"content": "a", "at": "1970-01-01T00:00:04Z", "mood": ["calm"]},
+        {"Content": "b", "AT": "1970-01-01T00:00:05Z"},
+    ]
+    percept = percept_from_json(BARE_JSON | {"wordings": wordings})
+
+    assert percept.wordings == (Wording("a", 4.0, {"mood": ["calm"]}), Wording("b", 5.0))
+    assert percept_to_json(percept)["wordings"] == [
+        wordings[0],
+        {"content": "b", "at": "1970-01-01T00:00:05Z"},
+    ]
+
+
 def test_an_engram_is_written_and_read_back() -> None:
     engram = Engram(
         id="e1",

@@ -113,7 +113,13 @@ documents = st.fixed_dictionaries(
         "percepts": st.none() | st.lists(percepts, max_size=4, unique_by=once),
         "engrams": st.none() | st.lists(engrams, max_size=3, unique_by=once),
         "edges": st.none() | st.lists(edges, max_size=3, unique_by=once),
-        "_milkd": st.fixed_dictionaries({}, optional={"running_seconds": st.floats(0, 1e9)}),
+        "_milkd": st.fixed_dictionaries(
+            {},
+            optional={
+                "running_seconds": st.floats(0, 1e9),
+                "shown": st.none() | st.lists(ids, max_size=3),
+            },
+        ),
         "theme": anything,
     },
 )
@@ -313,6 +319,25 @@ def test_unknown_keys_inside_our_own_block_are_kept() -> None:
 def test_a_file_that_needs_a_newer_milkd_is_refused() -> None:
     with pytest.raises(VersionMismatch, match=r"s\.json needs a milkd that reads format 2"):
         image_from_bytes("s", document(_milkd={"min_reader": 2}))
+
+
+def test_what_a_session_was_shown_is_kept_by_id() -> None:
+    image = ScopeImage(name="s", running_seconds=9.0, shown=("b", "a"))
+
+    data = image_to_bytes(image)
+
+    assert json.loads(data)["_milkd"]["shown"] == ["b", "a"]
+    assert image_from_bytes("s", data).image == image
+
+
+@pytest.mark.parametrize("shown", ["a", {"a": 1}, ["a", 2]])
+def test_what_is_no_list_of_ids_is_told_and_counts_as_nothing_shown(shown: object) -> None:
+    loaded = image_from_bytes("s", document(_milkd={"shown": shown, "running_seconds": 9}))
+
+    assert loaded.image.shown == ()
+    assert loaded.image.running_seconds == 9.0
+    assert loaded.lossy
+    assert "s.json: _milkd.shown: found" in loaded.warnings[0]
 
 
 @pytest.mark.parametrize("own", ["junk", {"running_seconds": -1}, {"running_seconds": "long"}])

@@ -13,11 +13,13 @@ import pytest
 import go_reader
 from milkd.engine.changes import (
     Awarded,
+    EdgeActed,
     EdgePut,
     Passed,
     PerceptDropped,
     PerceptPut,
     ScopeDropped,
+    Shown,
     Used,
 )
 from milkd.engine.percept import Edge, Percept, ScopeImage
@@ -208,6 +210,31 @@ def test_a_dropped_session_loses_its_file(store: FileStore, directory: Path) -> 
     assert store.warnings == []
 
 
+def test_what_only_the_process_remembers_touches_no_file(store: FileStore, directory: Path) -> None:
+    changes: list[Change] = [
+        Awarded("a"),
+        EdgeActed(Edge("a", "b", "extends")),
+        Shown(None, "connection 1", {"a": "- fact a"}, "a prompt"),
+    ]
+
+    commit = store.prepare(changes, Memory(holding("global", "a")))
+
+    assert commit == Commit()
+    store.commit(commit)
+    assert not directory.exists() or names(directory) == []
+
+
+def test_a_session_that_was_shown_something_keeps_the_ids_and_no_text(
+    store: FileStore, directory: Path
+) -> None:
+    changes: list[Change] = [Shown("s1", "s1", {"a": "- a secret line"}, "a secret prompt")]
+
+    store.commit(store.prepare(changes, Memory(ScopeImage(name="s1", shown=("a",)))))
+
+    assert store.load("s1").image.shown == ("a",)
+    assert "secret" not in (directory / "s1.json").read_text()
+
+
 def test_a_session_that_starts_again_in_the_same_batch_is_written(store: FileStore) -> None:
     memory = Memory(holding("s1", "b"))
     changes: list[Change] = [ScopeDropped("s1"), PerceptPut("s1", percept("b"))]
@@ -236,6 +263,7 @@ def test_an_empty_session_has_no_file_and_an_empty_global_has_one(
         ScopeImage(name="s1", extra={"theme": "x"}),
         ScopeImage(name="s1", unreadable=(("percepts", 0, "junk"),)),
         ScopeImage(name="s1", edges=(Edge("a", "b", "extends"),)),
+        ScopeImage(name="s1", shown=("a",)),
     ],
 )
 def test_a_session_with_anything_in_it_keeps_its_file(store: FileStore, image: ScopeImage) -> None:

@@ -1,0 +1,91 @@
+"""How texts are read under the knobs in force: tokens, stems, marks.
+
+One analyzer serves all scopes; the rules are in `text.py` and `distinctness.py`, and
+what it remembers are stems of words, which repeat.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import snowballstemmer  # type: ignore[import-untyped]  # ships no types
+
+from milkd.engine import text
+from milkd.engine.lexicon import EMPTY
+from milkd.engine.marks import marks
+
+if TYPE_CHECKING:
+    from milkd.engine.lexicon import Lexicon
+    from milkd.engine.marks import Marks
+    from milkd.engine.params import Params
+    from milkd.engine.percept import Percept
+    from milkd.engine.polarity import Polarity
+
+MAX_SHAPES = 10_000  # texts remembered without their digits
+MAX_STEMS = 200_000  # distinct words remembered; a store of 100,000 facts has some 50,000
+
+
+class Analyzer:
+    """Reads texts; equal knobs read equally."""
+
+    def __init__(self, params: Params, lexicon: Lexicon = EMPTY) -> None:
+        self.params = params
+        self.lexicon = lexicon
+        self._stems: dict[str, str] = {}
+        self._polarities: dict[str, Polarity] = {}
+
+    def reads_like(self, params: Params) -> bool:
+        """Whether texts would be read the same under other knobs."""
+        mine, theirs = self.params, params
+        return (mine.unicode_text, mine.stemmer, mine.hit_fields) == (
+            theirs.unicode_text,
+            theirs.stemmer,
+            theirs.hit_fields,
+        )
+
+    def tokens(self, content: str) -> frozenset[str]:
+        """The distinct tokens of a text."""
+        return text.tokens(content, ascii_only=not self.params.unicode_text)
+
+    def features(self, content: str) -> frozenset[str]:
+        """The token set by which duplicates are judged."""
+        return text.features(content, ascii_only=not self.params.unicode_text)
+
+    def terms(self, content: str) -> frozenset[str]:
+        """The distinct terms by which a text is looked for: its tokens' stems."""
+        found = self.tokens(content)
+        return found if self.params.stemmer == "none" else frozenset(map(self.stem, found))
+
+    def percept_terms(self, percept: Percept) -> frozenset[str]:
+        """The terms under which a percept is found: content, wordings and subject."""
+        return frozenset().union(*map(self.terms, self.searched(percept)))
+
+    def searched(self, percept: Percept) -> list[str]:
+        """The texts in which a percept is found (knob `hit_fields`)."""
+        if self.params.hit_fields == "content":
+            return [percept.content]
+        subject = percept.roles.get("theme")
+        texts = [percept.content, *(wording.content for wording in percept.wordings)]
+        return [*texts, subject] if isinstance(subject, str) else texts
+
+    def marks(self, content: str) -> Marks:
+        """What the distinctness guard needs of a text."""
+        if len(self._polarities) >= MAX_SHAPES:
+            self._polarities.clear()
+        return marks(content, self.lexicon, self.tokens(content), self._polarities)
+
+    @cached_property
+    def _stemmer(self) -> Any:
+        return snowballstemmer.stemmer(self.params.stemmer)
+
+    def stem(self, word: str) -> str:
+        """The stem of one word."""
+        if self.params.stemmer == "none":
+            return word
+        stem = self._stems.get(word)
+        if stem is None:
+            if len(self._stems) >= MAX_STEMS:
+                self._stems.clear()
+            stem = self._stems[word] = self._stemmer.stemWord(word)
+        return stem
