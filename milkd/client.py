@@ -111,6 +111,7 @@ class Client(Methods):
         self.session = session
         self.timeout = timeout
         self._autostart = autostart
+        self._nobody = OSError()  # what the latest attempt to reach anybody got
         self._link: Link | None = None
         self._turn = allocate_lock()
 
@@ -230,16 +231,28 @@ class Client(Methods):
 
     def _reached(self) -> _socket.socket:
         """A connection to the daemon, or to the one that is started if there is none."""
+        if (sock := self._found()) is not None:
+            return sock
+        if not self._autostart:
+            raise unreachable(self.socket, self._nobody) from self._nobody
+        from milkd.autostart import start
+
+        try:
+            return start(self.store, self.socket)
+        except DaemonUnreachable:
+            # Somebody with other variables may have started one for this store meanwhile.
+            if (sock := self._found()) is None:
+                raise
+            return sock
+
+    def _found(self) -> _socket.socket | None:
+        """A connection to a daemon that runs; None if nobody is there."""
         for path in sockets(self.store, self._named):
             self.socket = path
             try:
-                return dial(self.socket, timeout=self.timeout)
+                return dial(path, timeout=self.timeout)
             except OSError as error:
-                if not refused(error, self.socket):
-                    raise unreachable(self.socket, error) from error
-                nobody = error
-        if not self._autostart:
-            raise unreachable(self.socket, nobody) from nobody
-        from milkd.autostart import start
-
-        return start(self.store, self.socket)
+                if not refused(error, path):
+                    raise unreachable(path, error) from error
+                self._nobody = error
+        return None

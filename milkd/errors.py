@@ -8,7 +8,7 @@ MilkdError
 │   │   ├── MethodNotFound
 │   │   ├── InvalidParams       names the argument
 │   │   ├── NotFound
-│   │   ├── Ambiguous           carries the candidates
+│   │   ├── Ambiguous           its sentence lists the candidates
 │   │   ├── TooLarge
 │   │   └── Conflict
 │   └── Failure             the daemon could not; the request was sound
@@ -119,7 +119,10 @@ class NotFound(RequestError):
 
 
 class Ambiguous(RequestError):
-    """A reference fits several percepts; `candidates` are their full ids."""
+    """A reference fits several percepts; the sentence lists them, `resolve` gives them whole.
+
+    `candidates` are their full ids inside the daemon; on the wire there is the sentence alone.
+    """
 
     code = "ambiguous"
 
@@ -159,7 +162,7 @@ class StorageFull(Failure):
 
 
 class StorageFailed(Failure):
-    """The disk refused; whether the change survives is unknown."""
+    """The disk refused; whether the change survives, the sentence says."""
 
     code = "storage_failed"
 

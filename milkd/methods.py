@@ -350,10 +350,10 @@ class Methods:
                 return
 
     def import_(self, records: Iterable[Mapping[str, Json]], *, dry_run: bool = False) -> Imported:
-        """Add records such as `export` gives, all or none of them, on this connection.
+        """Add records such as `export` gives, at one stroke, on this connection.
 
         Args:
-            records: Their ids must be new to the store.
+            records: Ids and edges must be new to the store.
             dry_run: Only check them.
         """
         from milkd.chunks import chunks

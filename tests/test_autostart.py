@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import milkd
+from milkd.paths import endpoint_path
 from places import ROOT, Place
 
 if TYPE_CHECKING:
@@ -94,6 +95,31 @@ def test_a_daemon_that_cannot_start_is_quoted(place: Place) -> None:
     assert head.endswith(f"it says in {place.log}:")
     assert said
     assert "earlier" not in str(caught.value)
+
+
+LOSER = """
+import os, sys
+os.rename(sys.argv[sys.argv.index("--store") + 1] + "/.milkd/aside", {note!r})
+sys.exit("another milkd holds the store")
+"""
+
+
+def test_a_daemon_that_another_client_started_elsewhere_meanwhile_is_found(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    winner = place.start()
+    note = Path(endpoint_path(str(place.store)))
+    note.rename(note.with_name("aside"))
+    loser = place.home / "loser" / "milkd"
+    loser.mkdir(parents=True)
+    (loser / "__init__.py").touch()
+    (loser / "__main__.py").write_text(LOSER.format(note=str(note)))
+    monkeypatch.setenv("PYTHONPATH", str(loser.parent))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(place.home))
+    with milkd.Client(store=str(place.store), autostart=True) as client:
+        assert client.hello()["pid"] == winner.pid
+        assert client.socket == str(place.socket)
+    assert "another milkd holds the store" in place.log.read_text()
 
 
 def test_a_socket_in_a_place_that_cannot_be_made_is_an_error(place: Place) -> None:

@@ -345,6 +345,31 @@ def test_a_damaged_store_is_named_and_left_alone(place: Place, name: str) -> Non
     assert (place.store / name).read_bytes() == damaged
 
 
+def test_a_fact_forgotten_after_a_move_that_was_cut_off_stays_forgotten(place: Place) -> None:
+    place.store.mkdir(parents=True)
+    fact = "the staging password is hunter2"
+    times = dict.fromkeys(("created_at", "updated_at"), "2026-05-24T10:11:12Z")
+    moved = {"id": "0b54c1de-8f0a-4c86-9a52-6a1f0e1d7c33", "content": fact, "producer": "user"}
+    stays = {"id": "7d3f2a90-55e1-4b7e-8c1d-2f9b6a4e0d18", "content": "tabs", "producer": "user"}
+    percepts = [each | times | {"w": 0.9} for each in (moved, stays)]
+    for name, held in (("global", percepts[:1]), ("s1", percepts), ("archive", percepts[:1])):
+        text = json.dumps({"percepts": held, "engrams": [], "edges": []})
+        (place.store / f"{name}.json").write_text(text)
+    place.start()
+    with place.client() as client:
+        assert client.health() == {"status": "ok", "reasons": [], "indexed": 1, "total": 1}
+        client.forget(fact)
+    place.stop()
+    place.start()
+    with place.client(session="s1") as client:
+        assert [each["content"] for each in client.list()["percepts"]] == ["tabs"]
+        assert client.archive_list()["total"] == 0
+    place.stop()
+    live = "".join(path.read_text() for path in place.store.glob("*.json"))
+    assert "hunter2" not in live
+    assert not (place.store / ".milkd" / "quarantine").exists()
+
+
 def test_a_damaged_session_does_not_keep_it_from_starting(place: Place) -> None:
     place.store.mkdir(parents=True)
     (place.store / "s1.json").write_text("{")

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 import trio
 
+from milkd.daemon.fatal import trace
 from milkd.engine.changes import Change, scope_of
 from milkd.errors import WireError
 
 Settled = Callable[[WireError | None], None]
+
+_log = logging.getLogger(__name__)
+
+
+def guarded(hook: Callable[..., None], *arguments: object) -> None:
+    """Call what is to know of a commit.  The commit stands: a fault here is told, and no more."""
+    try:
+        hook(*arguments)
+    except Exception as error:
+        _log.error("what follows a commit failed\n%s", trace(error))
 
 
 @dataclass(slots=True, eq=False)
@@ -42,7 +54,7 @@ class Batch:
         self.error = error
         self.done.set()
         for hook in self.hooks:
-            hook(error)
+            guarded(hook, error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +101,7 @@ class Answer:
         if self.need is not None and self.pending:
             self.need.hooks.append(hook)
         else:
-            hook(self.need.error if self.need is not None else None)
+            guarded(hook, self.need.error if self.need is not None else None)
 
 
 def at_once(value: dict[str, Any]) -> Answer:

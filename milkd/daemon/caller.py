@@ -21,6 +21,7 @@ class Caller:
     Attributes:
         name: What stands for it where it names no session; no session can have that name.
         connected: False once the connection has ended.
+        spare: Whether it was let in beyond the limit, for what helps in need.
         sessions: Those that it named, and holds open while it is connected.
         errors_as_string: Whether it decodes errors into a string.
         subscribed: Set when the subscription is there.
@@ -31,6 +32,7 @@ class Caller:
 
     name: str
     connected: bool = True
+    spare: bool = False
     sessions: set[str] = field(default_factory=set)
     errors_as_string: bool = False
     subscription: Subscription | None = None

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from milkd.daemon.batches import Batch
+from milkd.daemon.batches import Batch, guarded
 from milkd.daemon.fatal import EXIT_SOFTWARE, Fatal, trace
 from milkd.daemon.uses import Uses
 from milkd.engine.percept import ARCHIVE, GLOBAL, ScopeImage
@@ -49,6 +49,7 @@ class Commits:
     Attributes:
         settled: Called after every commit, good or bad.
         succeeded: Whether any commit has been durable yet.
+        lost: What has cost the disk its credit, if anything has.
     """
 
     def __init__(
@@ -75,6 +76,7 @@ class Commits:
         self._durable = {name: ScopeImage(name=name) for name in (GLOBAL, ARCHIVE)}
         self.settled: Callable[[], None] = lambda: None
         self.succeeded = False
+        self.lost: str | None = None
 
     def loaded(self, image: ScopeImage) -> None:
         """Take note of a scope that the engine has loaded from the store."""
@@ -114,6 +116,15 @@ class Commits:
                 return batch
         return None
 
+    def complain(self, what: str, error: WireError) -> None:
+        """Tell that the disk took no change; the next one that it takes ends the trouble."""
+        _log.error("%s: %s: %s", what, error.code, error)
+        self._health.note(
+            HEALTH_KEY,
+            f"{what} ({error.code}: {error}); see to the disk",
+            read_only=isinstance(error, ReadOnly),
+        )
+
     def flush(self) -> Batch | None:
         """Hurry up with all that is pending; the batch to wait for, if there is anything."""
         if self._uses:
@@ -136,7 +147,7 @@ class Commits:
             self._current, self._pending = self._pending, Batch()
             await self._commit(self._current)
             self._current = None
-            self.settled()
+            guarded(self.settled)
 
     async def _wanted(self) -> None:
         """Wait for changes, or for uses to have lingered."""
@@ -173,12 +184,7 @@ class Commits:
 
     def _fail(self, batch: Batch, error: WireError) -> None:
         """Undo what is not durable.  Lost uses do no harm, so they cost no undoing."""
-        _log.error("a commit failed: %s: %s", error.code, error)
-        self._health.note(
-            HEALTH_KEY,
-            f"the last change could not be saved ({error.code}: {error}); see to the disk",
-            read_only=isinstance(error, ReadOnly),
-        )
+        self.complain("the last change could not be saved", error)
         if batch.urgent:
             doomed, self._pending = self._pending, Batch()
             self._uses = Uses()
@@ -194,10 +200,11 @@ class Commits:
         for change in changes:
             self._engine.revoke(change)
 
-    def _give_up(self, batch: Batch, error: Exception) -> None:
-        """After a failed fsync the disk's word is worth nothing (storage.md, B7)."""
-        _log.critical("the disk failed at a sync; stopping: %s", trace(error))
-        self._poison = StorageFailed("outcome unknown: the disk failed at a sync, milkd is ending")
-        self._health.note(HEALTH_KEY, "the disk failed at a sync", read_only=True)
+    def _give_up(self, batch: Batch, error: Poisoned) -> None:
+        """After a failed fsync, or half a save, the disk's word is worth nothing."""
+        _log.critical("the disk cannot be trusted; stopping: %s\n%s", error, trace(error))
+        self.lost = str(error)
+        self._poison = StorageFailed(f"{error}; milkd is ending")
+        self._health.note(HEALTH_KEY, self.lost, read_only=True)
         batch.settle(self._poison)
         self._pending.settle(self._poison)

@@ -18,6 +18,7 @@ from milkd.daemon.outgoing import Outgoing, Reply, Stalled, drain, event, refusa
 from milkd.errors import (
     Internal,
     InvalidRequest,
+    Overloaded,
     ParseError,
     ShuttingDown,
     Timeout,
@@ -44,13 +45,16 @@ Outbox = trio.MemorySendChannel[Outgoing]
 class Connection:
     """Serves one client until it leaves, misbehaves, or the daemon stops."""
 
-    def __init__(self, stream: HalfCloseableStream, core: Core, service: Service) -> None:
+    def __init__(
+        self, stream: HalfCloseableStream, core: Core, service: Service, *, spare: bool = False
+    ) -> None:
         self._stream = stream
         self._core = core
         self._service = service
         self._limits = core.limits
         self._protocol = Protocol()
         self._caller = core.new_caller()
+        self._caller.spare = spare
         self._in_flight: dict[int, Reply] = {}
         self._receiving = trio.CancelScope()
         self._sending = trio.CancelScope()
@@ -73,6 +77,15 @@ class Connection:
             _log.error("a connection failed\n%s", trace(group))
         finally:
             self._leave()
+
+    @property
+    def spare(self) -> bool:
+        """Whether it is one beyond the limit."""
+        return self._caller.spare
+
+    def promote(self) -> None:
+        """A place has become free: be a connection like all others."""
+        self._caller.spare = False
 
     def stop(self) -> None:
         """Read no more; what was read is answered, and what was answered is sent."""
@@ -107,7 +120,7 @@ class Connection:
         try:
             while data := await self._receive():
                 await self._take(data, outbox)
-        except (ParseError, InvalidRequest, Timeout) as error:
+        except (ParseError, InvalidRequest, Overloaded, Timeout) as error:
             _log.info("a connection is closed: %s", error.code)
             self._refused = True
             await outbox.send(refusal(error))
@@ -117,20 +130,28 @@ class Connection:
 
         Raises:
             Timeout: The rest of a message did not come.
+            Overloaded: A spare connection is kept for nothing.
         """
-        with trio.CancelScope(deadline=self._patience()) as self._receiving:
-            if self._ended:
-                return b""
-            return bytes(await self._stream.receive_some(self._limits.read_bytes))
-        if self._ended:
-            return b""
-        raise Timeout(f"half a message for {self._limits.partial_s:g} s; send messages whole")
+        while not self._ended:
+            with trio.CancelScope(deadline=self._patience()) as self._receiving:
+                return bytes(await self._stream.receive_some(self._limits.read_bytes))
+            if not self._ended:
+                self._check_patience()
+        return b""
+
+    def _check_patience(self) -> None:
+        """The time to wait for bytes is over; refuse to wait on unless there is room again."""
+        if self._protocol.has_partial():
+            raise Timeout(f"half a message for {self._limits.partial_s:g} s; send messages whole")
+        if self._caller.spare:
+            raise Overloaded(f"nothing asked for {self._limits.spare_s:g} s on a spare connection")
 
     def _patience(self) -> float:
         """Until when to wait for bytes: the age of a message in parts is limited."""
         if not self._protocol.has_partial():
             self._partial_since = None
-            return float("inf")
+            spare = self._caller.spare
+            return trio.current_time() + self._limits.spare_s if spare else float("inf")
         if self._partial_since is None:
             self._partial_since = trio.current_time()
         return self._partial_since + self._limits.partial_s

@@ -30,9 +30,10 @@ from milkd.daemon.replays import Operation, Replays
 from milkd.daemon.runs import Runs
 from milkd.daemon.sessions import Sessions
 from milkd.daemon.uses import Use
+from milkd.daemon.watching import Watch
 from milkd.engine.commands import Command, Now
 from milkd.engine.percept import ARCHIVE, GLOBAL
-from milkd.errors import StorageFailed, StoreDamaged, VersionMismatch
+from milkd.errors import Failure, StorageFailed, StoreDamaged, VersionMismatch
 
 if TYPE_CHECKING:
     from milkd.engine.changes import Change
@@ -117,6 +118,7 @@ class Core:
         )
         self.loading = Loading(engine, store, self.disk, self.commits, self.health)
         self.commits.settled = self.loading.sweep
+        self.watch = Watch(engine, store, self.disk, self.health)
         self.sessions = Sessions(engine, self.loading, self.clocks, self.hub)
         self.replays = Replays(self.limits.op_ids)
         self.callers: set[Caller] = set()
@@ -132,6 +134,7 @@ class Core:
         Raises:
             StoreDamaged: global.json or archive.json cannot be read.
             VersionMismatch: A newer milkd wrote one of them.
+            Poisoned: What is on disk is unknown.
         """
         for name in (GLOBAL, ARCHIVE):
             loaded = self.store.load(name)
@@ -141,6 +144,7 @@ class Core:
         self.clocks.start_global(self.engine.image(GLOBAL).running_seconds)
         for name in self.store.sessions():
             self._adopt(name)
+        self._finish_moves()
 
     def new_caller(self) -> Caller:
         """What stands for a new connection; the space keeps its name from being a session's."""
@@ -198,6 +202,13 @@ class Core:
     def _configure(self, params: Params) -> None:
         self.engine.configure(params)
         self.clocks.choose(params.running_time)
+
+    def _finish_moves(self) -> None:
+        """What a crash left in two files at once is in one from now on, if the disk lets us."""
+        try:
+            self.store.finish_moves()
+        except Failure as error:
+            self.commits.complain("a move between two files could not be finished", error)
 
     def _adopt(self, name: str) -> None:
         try:

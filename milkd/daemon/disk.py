@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 T = TypeVar("T")
+LOOK = 1.0  # seconds that a look at the disk may take
 
 
 class Disk(Protocol):
@@ -22,15 +23,25 @@ class Disk(Protocol):
     async def run(self, call: Callable[[], T]) -> T:
         """What the call returns.  Once begun, the call is awaited, whatever is cancelled."""
 
+    async def look(self, call: Callable[[], T]) -> T | None:
+        """What a quick call returns that changes nothing; None if the disk does not answer."""
+
 
 class Worker:
     """A thread of its own for one call at a time, shared with no slow job of others."""
 
     def __init__(self) -> None:
         self._one = trio.CapacityLimiter(1)
+        self._look = trio.CapacityLimiter(1)
 
     async def run(self, call: Callable[[], T]) -> T:
         """Run the call in the thread."""
         with trio.CancelScope(shield=True):
             result = await trio.to_thread.run_sync(call, limiter=self._one)
         return result
+
+    async def look(self, call: Callable[[], T]) -> T | None:
+        """Run the call in a thread beside that, and leave it there if it takes too long."""
+        with trio.move_on_after(LOOK):
+            return await trio.to_thread.run_sync(call, limiter=self._look, abandon_on_cancel=True)
+        return None

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
+from milkd.daemon import vetting
 from milkd.engine.percept import ARCHIVE, GLOBAL, Edge, Engram, Percept, ScopeImage
 from milkd.errors import TooLarge
 from milkd.paths import valid_session
-from milkd.store.records import edge_from_json, engram_from_json, percept_from_json
 
 if TYPE_CHECKING:
-    from milkd.engine.results import Imported
+    from milkd.engine.results import Imported, Place
 
+E = TypeVar("E")
 Record = Mapping[str, object]
 OURS = frozenset({"scope", "kind", "session", "rank_score"})
 """Keys of a record that say where a percept is, not what it is."""
@@ -38,7 +39,8 @@ class Intake:
     count: int = 0
     refused: dict[int, str] = field(default_factory=dict)
     _scopes: dict[str, _Gathered] = field(default_factory=dict)
-    _numbers: dict[str, int] = field(default_factory=dict)
+    _numbers: dict[Place, int] = field(default_factory=dict)
+    _ids: set[str] = field(default_factory=set)
 
     def take(self, records: Sequence[Record], limit: int) -> None:
         """Check records and gather those that are valid.
@@ -76,7 +78,7 @@ class Intake:
     def outcome(self, imported: Imported) -> dict[str, object]:
         """The answer to the import, with every record refused on the way."""
         refused = self.refused | {
-            self._numbers[percept_id]: reason for percept_id, reason in imported.refused
+            self._numbers[place]: reason for place, reason in imported.refused
         }
         return {"accepted": imported.accepted, "refused": _listed(refused)}
 
@@ -85,24 +87,34 @@ class Intake:
         return {"accepted": len(self._numbers), "refused": _listed(self.refused)}
 
     def _gather(self, record: Record) -> None:
-        scope = self._scopes.setdefault(_scope(record), _Gathered())
+        scope = _scope(record)
         value = {key: item for key, item in record.items() if key not in OURS}
         match record.get("kind", "percept"):
             case "percept":
-                scope.percepts.append(self._new(percept_from_json(value)))
+                percept = self._new(vetting.percept(value, scope))
+                self._keep(scope, "percepts", self._gathered(scope).percepts, percept)
             case "engram":
-                scope.engrams.append(engram_from_json(value))
+                engram = vetting.engram(value)
+                self._keep(scope, "engrams", self._gathered(scope).engrams, engram)
             case "edge":
-                scope.edges.append(edge_from_json(value))
+                edge = vetting.edge(value)
+                self._keep(scope, "edges", self._gathered(scope).edges, edge)
             case "meta":
                 pass  # running time is each store's own affair
             case _:
                 raise ValueError("kind: expected percept, engram, edge or meta")
 
+    def _gathered(self, scope: str) -> _Gathered:
+        return self._scopes.setdefault(scope, _Gathered())
+
+    def _keep(self, scope: str, where: str, entries: list[E], entry: E) -> None:
+        self._numbers[scope, where, len(entries)] = self.count
+        entries.append(entry)
+
     def _new(self, percept: Percept) -> Percept:
-        if percept.id in self._numbers:
+        if percept.id in self._ids:
             raise ValueError("id: another record of this import has it")
-        self._numbers[percept.id] = self.count
+        self._ids.add(percept.id)
         return percept
 
 

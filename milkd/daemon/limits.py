@@ -13,8 +13,13 @@ class Limits:
     """Sizes in bytes or messages, times in seconds.  Sources: daemon.md, C4."""
 
     connections: int = 64
+    spare: int = 4
+    """Connections beyond the limit that are served `hello`, `ping`, `health` and `shutdown` alone,
+    so that a daemon whose clients keep all others can be looked after."""
+    spare_s: float = 10.0
+    """A spare connection that asks nothing for so long is closed."""
     refusals: int = 4
-    """Connections beyond the limit that are told so at the same time; further ones are closed."""
+    """Connections beyond those that are told so at the same time; further ones are closed."""
     slot_s: float = 0.25
     """A connection beyond the limit waits so long for another to end: one whose client has just
     closed it may not have noticed yet."""
@@ -51,6 +56,7 @@ class Limits:
     page_bytes: int = 1024 * 1024
     """Content in one page of an export."""
     config_poll_s: float = 2.0
+    files_poll_s: float = 2.0
     socket_watch_s: float = 30.0
 
     def to_wire(self) -> dict[str, object]:

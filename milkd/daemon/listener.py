@@ -35,7 +35,7 @@ class Listener:
         self._listener = trio.SocketListener(trio.socket.from_stdlib_socket(sock))
         self._core = core
         self._service = service
-        self._connections: set[Connection] = set()
+        self._connections: dict[Connection, None] = {}  # in order of coming
         self._refusing = 0
         self._complained_at = float("-inf")
         self._emptied = trio.Event()
@@ -82,9 +82,10 @@ class Listener:
             if not _is_own_user(stream):
                 _log.warning("a connection of another user was refused")
                 return
-            if await self._finds_slot():
-                connection = Connection(stream, self._core, self._service)
-                self._connections.add(connection)
+            regular = await self._finds_slot()
+            if regular or self._count(spare=True) < self._core.limits.spare:
+                connection = Connection(stream, self._core, self._service, spare=not regular)
+                self._connections[connection] = None
                 nursery.start_soon(self._serve, connection)
             elif self._refusing < self._core.limits.refusals:
                 self._refusing += 1
@@ -102,7 +103,7 @@ class Listener:
         limits = self._core.limits
         recent = trio.current_time() - self._refused_at < limits.slot_s
         with trio.move_on_after(0.0 if recent else limits.slot_s):
-            while len(self._connections) >= limits.connections:
+            while self._count(spare=False) >= limits.connections:
                 if self._freed.is_set():
                     self._freed = trio.Event()
                 await self._freed.wait()
@@ -110,14 +111,26 @@ class Listener:
         self._refused_at = trio.current_time()
         return False
 
+    def _count(self, *, spare: bool) -> int:
+        return sum(connection.spare is spare for connection in self._connections)
+
     async def _serve(self, connection: Connection) -> None:
         try:
             await connection.serve()
         finally:
-            self._connections.discard(connection)
+            del self._connections[connection]
+            if not connection.spare:
+                self._promote()
             self._freed.set()
             if not self._connections:
                 self._emptied.set()
+
+    def _promote(self) -> None:
+        """Give a free place to the spare connection that has waited longest."""
+        for connection in self._connections:
+            if connection.spare:
+                connection.promote()
+                return
 
     async def _refuse(self, stream: trio.SocketStream) -> None:
         """Tell one client too many that it is."""

@@ -39,6 +39,7 @@ from milkd.daemon.server import Server
 from milkd.engine.engine import Engine
 from milkd.engine.params import DEFAULT
 from milkd.errors import AlreadyRunning, ConfigError, Failure, StoreDamaged, VersionMismatch
+from milkd.store.files import Poisoned
 from milkd.store.lock import StoreLock
 from milkd.store.store import FileStore
 
@@ -74,7 +75,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _failed(EXIT_USAGE, str(error))
     except (StoreDamaged, VersionMismatch) as error:
         return _failed(EXIT_STORE, f"cannot use the store {options.store}: {error}")
-    except (Failure, OSError) as error:
+    except (Failure, Poisoned, OSError) as error:
         return _failed(EXIT_IO, str(error))
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from milkd.daemon import notify, session_calls
+from milkd.daemon import endpoint, notify, session_calls
 from milkd.daemon.facts import run_pass
 from milkd.daemon.fatal import EXIT_IO, trace
 from milkd.daemon.listener import Listener
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from milkd.daemon.address import Address
     from milkd.daemon.core import Core
-
-POISONED = "the disk failed at a sync, and what became of the last changes is unknown"
 
 _log = logging.getLogger(__name__)
 
@@ -58,7 +56,6 @@ class Server:
         self._draining = trio.CancelScope()
         self._stop = trio.Event()
         self._code = 0
-        self._trusted = True
         core.stop = self._stop.set
 
     def stop(self) -> None:
@@ -83,6 +80,7 @@ class Server:
             nursery.start_soon(self._accept, nursery)
             nursery.start_soon(session_calls.watch_leases, core)
             nursery.start_soon(core.config.watch, limits.config_poll_s)
+            nursery.start_soon(core.watch.watch, limits.files_poll_s, lambda: core.callers)
             nursery.start_soon(self._watch_address)
             nursery.start_soon(self._watch_idleness, nursery)
             interval = notify.watchdog_interval()
@@ -98,7 +96,6 @@ class Server:
         """Save for ever; when the disk has lost its credit, stop."""
         await self._core.commits.run()
         self._code = EXIT_IO
-        self._trusted = False
         self._stop.set()
 
     async def _accept(self, nursery: trio.Nursery) -> None:
@@ -154,8 +151,10 @@ class Server:
         await self._listener.close()
         if self._address is not None:
             self._address.remove()
+        # Before anybody hears that we are gone: who then removes the store is in nobody's way.
+        endpoint.remove(self._core.identity.store)
         self._listener.stop()
-        unsaved = await self._save() if self._trusted else POISONED
+        unsaved = self._core.commits.lost or await self._save()
         self._core.saved.settle(self._unsaved(unsaved))
         self._draining.deadline = trio.current_time() + self._core.limits.drain_s
         with self._draining:

@@ -16,7 +16,7 @@ from milkd.daemon import facts, process_calls, session_calls, store_calls
 from milkd.daemon.batches import Answer
 from milkd.daemon.core import Call, Core
 from milkd.daemon.replays import operation
-from milkd.errors import ShuttingDown, Timeout
+from milkd.errors import Overloaded, ShuttingDown, Timeout
 from milkd.rpc import schema
 
 if TYPE_CHECKING:
@@ -52,6 +52,9 @@ NOT_ENTERING = frozenset({"session_close", "session_drop"})
 PASSIVE = frozenset({"hello", "ping", "health", "stats", "subscribe", "unsubscribe", "shutdown"})
 """They are no activity: somebody looks on or leaves, nobody works."""
 
+ALWAYS = frozenset({"hello", "ping", "health", "shutdown"})
+"""What a spare connection is served."""
+
 
 class Service:
     """Answers requests, one connection's after another's."""
@@ -68,6 +71,11 @@ class Service:
         """
         if request.problem is not None:
             raise request.problem
+        if caller.spare and request.method not in ALWAYS:
+            raise Overloaded(
+                f"{self._core.limits.connections} connections are open already; beyond them only "
+                f"{', '.join(sorted(ALWAYS))} are served; try again later"
+            )
         arguments = schema.validate(request.method, request.params)
         call = self._call(caller, request.method, arguments)
         session = arguments.get("session")

@@ -164,9 +164,12 @@ class Sessions:
         yield from (self._closed[name] for name in self.closed_names())
 
     def note_imported(self, names: Collection[str]) -> None:
-        """Closed sessions that an import filled, so that they are known from now on."""
+        """Closed sessions that an import may have filled, so that they are known from now on.
+
+        One in which nothing was taken may be gone again, and is as it was.
+        """
         for name in names:
-            if name not in self._open:
+            if name not in self._open and self._engine.is_loaded(name):
                 self._list_closed(self._engine.image(name))
 
     def _reopen(self, name: str, session: OpenSession) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from milkd.engine.draft import Draft
 from milkd.engine.results import Decision, Imported
@@ -10,43 +10,83 @@ from milkd.engine.text import check_content
 from milkd.errors import InvalidParams
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from milkd.engine.commands import Import, Now
     from milkd.engine.memory import Memory
-    from milkd.engine.percept import Percept, ScopeImage
+    from milkd.engine.percept import Edge, Engram, Percept
+    from milkd.engine.results import Place
+
+E = TypeVar("E")
+EXISTS = "exists already"
 
 
 def take_in(memory: Memory, command: Import, now: Now) -> Decision:
-    """Add what the images hold; a percept that can't be taken is refused with the reason."""
-    draft = Draft(memory, now)
-    taken: set[str] = set()
-    refused: list[tuple[str, str]] = []
+    """Add what the images hold; an entry that can't be taken is refused with the reason.
+
+    The percepts come first: an edge may have an end in any scope.
+    """
+    intake = _Intake(memory, now)
     for image in command.images:
-        for percept in image.percepts:
-            problem = _problem(memory, percept, taken)
+        intake.take_all(image.name, "percepts", image.percepts, intake.percept)
+    for image in command.images:
+        intake.take_all(image.name, "engrams", image.engrams, intake.engram)
+        intake.take_all(image.name, "edges", image.edges, intake.edge)
+    result = Imported(intake.accepted, tuple(intake.refused))
+    return Decision(tuple(intake.draft.changes), result)
+
+
+class _Intake:
+    """Takes entries one by one; each way of taking gives the reason not to, or None."""
+
+    def __init__(self, memory: Memory, now: Now) -> None:
+        self.draft = Draft(memory, now)
+        self.accepted = 0
+        self.refused: list[tuple[Place, str]] = []
+        self._memory = memory
+        self._taken: set[str] = set()
+
+    def take_all(
+        self, scope: str, where: str, entries: Iterable[E], take: Callable[[str, E], str | None]
+    ) -> None:
+        """Take what can be taken of a list."""
+        for position, entry in enumerate(entries):
+            problem = take(scope, entry)
             if problem is None:
-                taken.add(percept.id)
-                draft.put(image.name, percept, touched=True)
+                self.accepted += 1
             else:
-                refused.append((percept.id, problem))
-        _take_structure(draft, image)
-    return Decision(tuple(draft.changes), Imported(len(taken), tuple(refused)))
+                self.refused.append(((scope, where, position), problem))
 
+    def percept(self, scope: str, percept: Percept) -> str | None:
+        """Take a percept of a new id."""
+        if self._knows(percept.id):
+            return f"id: a percept of this id {EXISTS}"
+        try:
+            check_content(percept.content, self._memory.params.percept_max_bytes)
+        except InvalidParams as error:
+            return str(error)
+        self._taken.add(percept.id)
+        self.draft.put(scope, percept, touched=True)
+        return None
 
-def _take_structure(draft: Draft, image: ScopeImage) -> None:
-    here = draft.scope(image.name)
-    for engram in image.engrams:
-        if engram.id not in here.engrams:
-            draft.put_engram(image.name, engram)
-    for edge in image.edges:
-        if edge not in here.edges:
-            draft.put_edge(image.name, edge)
+    def engram(self, scope: str, engram: Engram) -> str | None:
+        """Take an engram of a new id."""
+        if engram.id in self.draft.scope(scope).engrams:
+            return f"id: an engram of this id {EXISTS}"
+        if not engram.percept_ids:
+            return "percept_ids: found none, expected at least one"
+        self.draft.put_engram(scope, engram)
+        return None
 
+    def edge(self, scope: str, edge: Edge) -> str | None:
+        """Take an edge between two percepts that are known by now."""
+        if edge in self.draft.scope(scope).edges:
+            return f"relation: an edge of these ends and this relation {EXISTS}"
+        for key, end in (("from", edge.source), ("to", edge.target)):
+            if not self._knows(end):
+                return f"{key}: no percept has this id"
+        self.draft.put_edge(scope, edge)
+        return None
 
-def _problem(memory: Memory, percept: Percept, taken: set[str]) -> str | None:
-    if percept.id in taken or memory.exists(percept.id):
-        return "id: a percept of this id exists already"
-    try:
-        check_content(percept.content, memory.params.percept_max_bytes)
-    except InvalidParams as error:
-        return str(error)
-    return None
+    def _knows(self, percept_id: str) -> bool:
+        return percept_id in self._taken or self._memory.exists(percept_id)

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 _ID_PREFIX = re.compile("#?([0-9a-f][0-9a-f-]{3,})", re.IGNORECASE)
 MAX_LISTED = 10
+FEW = 5
+"""Percepts whose whole ids fit into a sentence."""
 SHORT_ID = 8
 """Digits of an id that are shown to people, as milk does."""
 
@@ -109,10 +111,29 @@ def _not_found(memory: Memory, ref: str) -> str:
 
 
 def _listing(found: list[Place]) -> str:
+    ids = [scope.text(slot).id for scope, slot in found]
+    size = _digits(ids)
     shown = [
-        f"{short(scope.text(slot).id)} {scope.text(slot).content[:60]!r}"
+        f"#{scope.text(slot).id[:size]} {scope.text(slot).content[:60]!r}"
         for scope, slot in found[:MAX_LISTED]
     ]
     more = len(found) - len(shown)
     rest = f" and {more} more" if more > 0 else ""
     return f"{len(found)} percepts fit: " + "; ".join(shown) + rest
+
+
+def _digits(ids: list[str]) -> int:
+    """How much of each id tells them apart: the usual digits, or else as many as it takes.
+
+    Of few that the usual digits do not tell apart, all: then none need be asked for again.
+    """
+    size, longest = SHORT_ID, max(map(len, ids))
+    if len(ids) <= FEW and _alike(ids, size):
+        return longest
+    while size < longest and _alike(ids, size):
+        size += 1
+    return size
+
+
+def _alike(ids: list[str], size: int) -> bool:
+    return len({each[:size] for each in ids}) < len(ids)

@@ -196,12 +196,21 @@ class Dropped:
     percepts: int
 
 
+Place = tuple[str, str, int]
+"""Where an import has an entry: the scope, the list of its image, the position in that."""
+
+
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """How many percepts were taken, and the ids that were refused with the reason."""
+    """How an import went.
+
+    Attributes:
+        accepted: How many percepts, engrams and edges were taken.
+        refused: Those that were not, each with the reason.
+    """
 
     accepted: int
-    refused: tuple[tuple[str, str], ...]
+    refused: tuple[tuple[Place, str], ...]
 
 
 Result = (

@@ -100,10 +100,10 @@ WORDS = f"""
 
 * *percept*: a fact. `id`, `content`, `producer`, `consumer?`, `w` (strength, 0 to 1), `roles`,
   `engram_id?`, `created_at`, `updated_at`, `core?`, `evidence?` (runs in which it was
-  corroborated), `idle_seconds?`, `last_used_at?`, `wordings?` (how else it was stated: a list of
-  `content` and `at`), `content_at?` (when other words replaced the content), in the archive `archived_at` and `archived_reason`; besides, `scope` (global,
-  session or archive), `session?` (whose it is) and `rank_score`. A key with `?` is absent when
-  empty, zero or false.
+  corroborated), `idle_seconds?`, `last_used_at?`, `wordings?` (how else it was stated: a list
+  of `content` and `at`), `content_at?` (when other words replaced the content), in the archive
+  `archived_at` and `archived_reason`; besides, `scope` (global, session or archive), `session?`
+  (whose it is) and `rank_score`. A key with `?` is absent when empty, zero or false.
 * *reference*: a full id, at least 4 hex digits of its beginning, with or without `#`, or a text
   that matches exactly one percept that the caller can see. None: `not_found`; several:
   `ambiguous`.

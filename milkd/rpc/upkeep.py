@@ -98,11 +98,13 @@ UPKEEP: tuple[Method, ...] = (
     changing(
         "import",
         "Adds records as `export` gives them, in as many calls of one connection as it takes; the "
-        "last one, with `final`, applies them.",
+        "last one, with `final`, applies them. Ids and edges must be new, and the ends of an edge "
+        "known; a `meta` record is passed over.",
         Records("records", "some of the records", IMPORT_RECORDS, required=True),
         Flag("dry_run", "whether to say what would happen only"),
         Flag("final", "whether these are the last ones"),
-        result="`accepted` (how many), `refused` ([{`index`, `reason`}])",
+        result="`accepted` (how many percepts, edges and engrams), `refused` "
+        "([{`index`, `reason`}]; `index` counts all records of the import)",
         example=Example(
             {"records": [RECORD], "final": True},
             {"accepted": 0, "refused": [{"index": 0, "reason": "to: no percept has this id"}]},

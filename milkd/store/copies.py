@@ -14,7 +14,16 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from milkd.paths import OWN_DIRECTORY
-from milkd.store.files import DENIED, MAX_FILE, current_stamp, ensure_directory, read_file
+from milkd.store.files import (
+    DENIED,
+    MAX_FILE,
+    current_stamp,
+    ensure_directory,
+    open_directory,
+    read_file,
+    sync,
+    sync_directory,
+)
 from milkd.store.gojson import dumps, to_bytes
 from milkd.store.replace import save
 
@@ -54,6 +63,7 @@ class Copies:
         ensure_directory(self._files, self.directory)
         marker = os.path.join(self.directory, "store.json")
         if current_stamp(self._files, marker) is None:
+            self._sync_way()
             self._back_up()
             about = {"format": 1, "store": str(uuid.uuid4()), "created": self._moment("%Y-%m-%d")}
             save(self._files, marker, to_bytes(dumps(about) + "\n"))
@@ -68,12 +78,22 @@ class Copies:
         while current_stamp(self._files, kept) is not None:
             tries += 1
             kept = f"{base}-{tries}.json"
-        try:
-            self._files.link(path, kept)
-        except OSError:
-            # Another file system, or one without hard links.
-            save(self._files, kept, read_file(self._files, path, MAX_FILE)[0])
+        with open_directory(self._files, directory) as fd:
+            try:
+                self._files.link(path, kept)
+            except OSError:
+                # Another file system, or one without hard links.
+                save(self._files, kept, read_file(self._files, path, MAX_FILE)[0])
+            else:
+                sync(self._files.fsync_directory, fd, directory)
         return kept
+
+    def _sync_way(self) -> None:
+        """Make the directories that lead to a new store durable; who made them may not have."""
+        place = self.directory
+        for _ in range(3):  # .milkd, the store, and ~/.milk
+            place = os.path.dirname(place)
+            sync_directory(self._files, place)
 
     def _back_up(self) -> None:
         names = [name for name in self._files.listdir(self._store) if name.endswith(".json")]

@@ -16,8 +16,9 @@ from milkd.store.replace import TEMPORARY
 from milkd.store.snapshot import Loaded, image_from_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Set
 
+    from milkd.engine.percept import Engram
     from milkd.store.files import Files, Stamp
 
 MISPLACED = frozenset({errno.EINVAL, errno.EFBIG})
@@ -88,19 +89,28 @@ class Directory:
 
 
 def _without(loaded: Loaded, known: ScopeImage) -> Loaded:
-    """Leave out what global holds too: a promotion was cut off between the two files."""
+    """Leave out what global holds too: a move was cut off between the two files."""
     image = loaded.image
     ours: dict[str, Percept] = {percept.id: percept for percept in known.percepts}
     twice = [percept for percept in image.percepts if percept.id in ours]
     if not twice:
         return loaded
     edges = set(known.edges)
-    image = replace(
+    rest = replace(
         image,
         percepts=tuple(percept for percept in image.percepts if percept.id not in ours),
+        engrams=tuple(_engrams_without(image.engrams, ours.keys())),
         edges=tuple(edge for edge in image.edges if edge not in edges),
     )
-    some = f"{len(twice)} percept{'s' if len(twice) > 1 else ''}"
-    warning = f"{image.name}.json: {some} left out: in global.json too, which counts"
-    lossy = loaded.lossy or any(percept.content != ours[percept.id].content for percept in twice)
-    return Loaded(image, (*loaded.warnings, warning), lossy)
+    differs = any(percept.content != ours[percept.id].content for percept in twice)
+    return replace(loaded, image=rest, lossy=loaded.lossy or differs, twice=len(twice))
+
+
+def _engrams_without(engrams: Iterable[Engram], ids: Set[str]) -> Iterator[Engram]:
+    """The engrams without some percepts; one of which nothing is left goes."""
+    for engram in engrams:
+        left = tuple(each for each in engram.percept_ids if each not in ids)
+        if left == engram.percept_ids:
+            yield engram
+        elif left:
+            yield replace(engram, percept_ids=left)

@@ -17,14 +17,17 @@ from typing import TYPE_CHECKING
 from milkd.errors import Failure, MilkdError, ReadOnly, StorageFailed, StorageFull
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 DENIED = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})
 MAX_FILE = 2 << 30  # bytes of one file of a store
 CHUNK = 1 << 20  # bytes asked of one read
-Stamp = tuple[int, int, int, int]
-"""Device, inode, size and mtime in ns: equal while nobody else wrote or replaced the file."""
+Stamp = tuple[int, int, int, int, int]
+"""Device, inode, size, mtime and ctime in ns: equal while nobody wrote or replaced the file.
+
+The mtime can be set back, the ctime cannot.
+"""
 
 
 class Poisoned(MilkdError):
@@ -103,8 +106,11 @@ class Files:
 
 
 def stamp_of(found: os.stat_result) -> Stamp:
-    """By what a later look tells whether the file is still the same."""
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+    """By what a later look tells whether the file is still the same.
+
+    Renaming or linking a file changes its ctime: take the stamp after that.
+    """
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 def current_stamp(files: Files, path: str) -> Stamp | None:
@@ -113,6 +119,18 @@ def current_stamp(files: Files, path: str) -> Stamp | None:
         return stamp_of(files.stat(path))
     except FileNotFoundError:
         return None
+
+
+def restamped(files: Files, path: str, known: Stamp) -> Stamp:
+    """The stamp of a file after we renamed or linked it, which sets its ctime.
+
+    If something else is there by now, or the disk does not say, it is the one known.
+    """
+    try:
+        found = stamp_of(files.stat(path))
+    except OSError:
+        return known
+    return found if found[:-1] == known[:-1] else known
 
 
 def read_file(files: Files, path: str, limit: int) -> tuple[bytes, Stamp]:
@@ -157,7 +175,12 @@ def sync(call: Callable[[int], None], fd: int, path: str) -> None:
 
 
 def ensure_directory(files: Files, path: str) -> None:
-    """Create a directory and what is missing above it, for the user alone (0700)."""
+    """Create a directory and what is missing above it, for the user alone (0700), for good.
+
+    Raises:
+        OSError: It cannot be created.
+        Poisoned: It was, but may not survive a power cut.
+    """
     try:
         _make_directory(files, path)
     except FileNotFoundError:
@@ -166,8 +189,31 @@ def ensure_directory(files: Files, path: str) -> None:
 
 
 def _make_directory(files: Files, path: str) -> None:
-    with contextlib.suppress(FileExistsError):
+    try:
         files.mkdir(path, 0o700)
+    except FileExistsError:
+        return
+    sync_directory(files, os.path.dirname(path))
+
+
+@contextlib.contextmanager
+def open_directory(files: Files, path: str) -> Iterator[int]:
+    """A descriptor to sync a directory by, opened before the change: later it might not open."""
+    fd = files.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        yield fd
+    finally:
+        close_quietly(files, fd)
+
+
+def sync_directory(files: Files, path: str) -> None:
+    """Make the names in a directory durable, unless it may not be read: then it is not ours.
+
+    Raises:
+        Poisoned: The sync failed.
+    """
+    with contextlib.suppress(PermissionError), open_directory(files, path) as fd:
+        sync(files.fsync_directory, fd, path)
 
 
 def close_quietly(files: Files, fd: int) -> None:

@@ -7,16 +7,21 @@ directory is synced.  A temporary file that a crash leaves is swept at the next 
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 from typing import TYPE_CHECKING
 
-from milkd.store.files import close_quietly, stamp_of, sync, unlink_quietly, write_all
+from milkd.store.files import (
+    close_quietly,
+    open_directory,
+    restamped,
+    stamp_of,
+    sync,
+    unlink_quietly,
+    write_all,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from milkd.store.files import Files, Stamp
 
 TEMPORARY = re.compile(r"\..+\.milkd-\d+-[0-9a-f]{8}\.tmp")
@@ -35,7 +40,7 @@ class Replacement:
         self.path = path
         self.target = files.resolve(path)
         self.stamp: Stamp | None = None
-        """What tells the new file from others, once it is written."""
+        """What tells the new file from others, once it is published."""
         self._files = files
         self._directory, name = os.path.split(self.target)
         suffix = f"milkd-{os.getpid()}-{os.urandom(4).hex()}.tmp"
@@ -72,6 +77,8 @@ class Replacement:
             self._files.rename(self._temporary, self.target)
             self._pending = False
             sync(self._files.fsync_directory, fd, self._directory)
+        if self.stamp is not None:
+            self.stamp = restamped(self._files, self.target, self.stamp)
 
     def discard(self) -> None:
         """Remove what was written and not published."""
@@ -88,13 +95,3 @@ def save(files: Files, path: str, data: bytes) -> None:
         replacement.publish()
     finally:
         replacement.discard()
-
-
-@contextlib.contextmanager
-def open_directory(files: Files, path: str) -> Iterator[int]:
-    """A descriptor to sync a directory by, opened before the change: later it might not open."""
-    fd = files.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        yield fd
-    finally:
-        close_quietly(files, fd)

@@ -46,11 +46,13 @@ class Loaded:
         image: The scope.
         warnings: Sentences for a person: entries left out, things that got lost.
         lossy: Writing the image would lose something; the file's bytes are worth keeping.
+        twice: Percepts that the file holds and the image does not, because global has them.
     """
 
     image: ScopeImage
     warnings: tuple[str, ...] = ()
     lossy: bool = False
+    twice: int = 0
 
 
 def image_from_bytes(name: str, data: bytes) -> Loaded:

@@ -8,6 +8,7 @@ the whole file for every batch of changes that touches it.  The one writer calls
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import threading
 import time
@@ -16,12 +17,22 @@ from typing import TYPE_CHECKING, Protocol
 
 from milkd.engine.changes import PerceptDropped, PerceptPut, ScopeDropped, scope_of
 from milkd.engine.percept import ARCHIVE, GLOBAL, ScopeImage
-from milkd.errors import StorageFailed
+from milkd.errors import Failure, StorageFailed
 from milkd.store.copies import Copies
 from milkd.store.directory import Directory
-from milkd.store.files import Files, Poisoned, Stamp, current_stamp, storage_error, sync
+from milkd.store.files import (
+    Files,
+    Poisoned,
+    Stamp,
+    current_stamp,
+    open_directory,
+    restamped,
+    storage_error,
+    sync,
+)
+from milkd.store.foreign import difference
 from milkd.store.own import OWN_KEY
-from milkd.store.replace import Replacement, open_directory
+from milkd.store.replace import Replacement
 from milkd.store.snapshot import Encoder, Loaded
 
 if TYPE_CHECKING:
@@ -33,6 +44,8 @@ __all__ = ["Commit", "FileStore", "Loaded", "Poisoned", "Store"]
 
 MAX_WARNINGS = 100  # the newest are kept
 MAX_ENCODERS = 16  # scopes whose texts are remembered
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +90,20 @@ class Store(Protocol):
             Poisoned: What is on disk is unknown; no later commit will succeed.
         """
 
+    def finish_moves(self) -> None:
+        """Take out of the loaded files what global holds too: a move to it was cut off.
+
+        Until that is done every commit begins with it, or what is forgotten in global would
+        come back from the other file.  Raises as `commit` does.
+        """
+
+    def foreign(self, scopes: Sequence[str]) -> dict[str, str] | None:
+        """By scope, what other programs did to its file since it was loaded or written.
+
+        None while a commit is under way, which looks itself.  Changes nothing, and waits for
+        nothing but the disk.
+        """
+
     def close(self) -> None:
         """Let go of what is held in memory."""
 
@@ -106,6 +133,7 @@ class FileStore:
         self._stamps: dict[str, Stamp] = {}
         self._seen: set[str] = set()  # scopes that have had a file
         self._lossy: set[str] = set()
+        self._unfinished: dict[str, ScopeImage] = {}  # of files that hold what global holds too
         self._images: dict[str, ScopeImage] = {}
         self._encoders: dict[str, Encoder] = {}
         self._halfway = False
@@ -127,6 +155,8 @@ class FileStore:
             self._remember(loaded.image, stamp)
             if loaded.lossy:
                 self._lossy.add(scope)
+            if loaded.twice:
+                self._unfinished[scope] = loaded.image
             return loaded
 
     def sessions(self) -> tuple[str, ...]:
@@ -157,6 +187,13 @@ class FileStore:
             returned=frozenset(left) if entered else frozenset(),
         )
 
+    def finish_moves(self) -> None:
+        """Take out of the loaded files what global holds too; raises as `commit` does."""
+        if self._unfinished:
+            with self._one_at_a_time, self._all_or_nothing():
+                self._prepare_to_write()
+                self._finish()
+
     def commit(self, commit: Commit) -> None:
         """Write every touched scope's file anew.
 
@@ -166,9 +203,43 @@ class FileStore:
         """
         if not commit.images and not commit.dropped:
             return
-        with self._one_at_a_time, self._all_or_nothing(), contextlib.ExitStack() as undo:
+        with self._one_at_a_time, self._all_or_nothing():
+            self._prepare_to_write()
+            self._finish()
+            self._save(commit)
+
+    def foreign(self, scopes: Sequence[str]) -> dict[str, str] | None:
+        """By scope, what other programs did to its file; None while a commit is under way."""
+        if not self._one_at_a_time.acquire(blocking=False):
+            return None
+        try:
             self._check_there()
-            self._copies.back_up_once()
+            return {scope: said for scope in scopes if (said := self._difference(scope))}
+        except Failure as error:
+            return {GLOBAL: str(error)}
+        finally:
+            self._one_at_a_time.release()
+
+    def close(self) -> None:
+        """Let go of what is held in memory; the files are complete as they are."""
+        self._encoders.clear()
+        self._images.clear()
+
+    def _prepare_to_write(self) -> None:
+        self._check_there()
+        self._copies.back_up_once()
+
+    def _finish(self) -> None:
+        """Finish the moves that were cut off, before anything is taken out of global."""
+        if not self._unfinished:
+            return
+        scopes = ", ".join(f"{scope}.json" for scope in self._unfinished)
+        self._save(Commit(images=tuple(self._unfinished.values())))
+        self._halfway = False  # a whole step, and no part of what the caller wants
+        _log.warning("a move to global.json had been cut off; finished in %s", scopes)
+
+    def _save(self, commit: Commit) -> None:
+        with contextlib.ExitStack() as undo:
             written = []
             for image in self._to_write(commit):
                 replacement = Replacement(self._files, self._directory.file(image.name))
@@ -184,11 +255,6 @@ class FileStore:
                 self._remember(image, replacement.stamp)
             for scope in going:
                 self._remove(scope)
-
-    def close(self) -> None:
-        """Let go of what is held in memory; the files are complete as they are."""
-        self._encoders.clear()
-        self._images.clear()
 
     def _check_there(self) -> None:
         """Refuse to go on as if the store were new when all of it is gone.
@@ -228,7 +294,11 @@ class FileStore:
         except OSError as error:
             if not self._halfway:
                 raise storage_error(f"cannot save to {self._directory.path}", error) from error
-            self._poison = f"a save broke off between two files: {error}; outcome unknown"
+            name = os.path.basename(error.filename2 or error.filename or self._directory.path)
+            self._poison = (
+                f"a save broke off between two files, at {name}: {error.strerror or error}; "
+                "outcome unknown"
+            )
             raise Poisoned(self._poison) from error
         except Poisoned as error:
             self._poison = str(error)
@@ -269,8 +339,15 @@ class FileStore:
         kept = self._copies.set_aside(self._files.resolve(path), scope)
         why = "could not be taken whole" if found == known else "was changed by another program"
         self._warn(f"{scope}.json {why}; that version is kept as {kept}")
-        self._stamps[scope] = found
+        self._stamps[scope] = restamped(self._files, path, found)
         self._lossy.discard(scope)
+
+    def _difference(self, scope: str) -> str | None:
+        try:
+            found = current_stamp(self._files, self._directory.file(scope))
+        except OSError as error:
+            return f"{scope}.json cannot be looked at: {error.strerror or error}"
+        return difference(f"{scope}.json", self._stamps.get(scope), found)
 
     def _remove(self, scope: str) -> None:
         """Delete a scope's file; of a symlink, both ends."""
@@ -285,6 +362,7 @@ class FileStore:
 
     def _remember(self, image: ScopeImage, stamp: Stamp | None) -> None:
         """Note what is on disk now."""
+        self._unfinished.pop(image.name, None)
         if image.name in (GLOBAL, ARCHIVE):
             self._images[image.name] = image
         if stamp is None:

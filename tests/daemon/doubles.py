@@ -87,6 +87,10 @@ class MemoryStore:
     """What loading a scope raises."""
     failures: list[Exception] = field(default_factory=list)
     """What the next commits raise, one each."""
+    changed: dict[str, str] = field(default_factory=dict)
+    """What other programs did to files, by scope."""
+    unfinished: Exception | None = None
+    """What finishing a move raises."""
 
     def load(self, scope: str) -> Loaded:
         if scope in self.damaged:
@@ -110,6 +114,13 @@ class MemoryStore:
         for name in commit.dropped:
             self.files.pop(name, None)
 
+    def finish_moves(self) -> None:
+        if self.unfinished is not None:
+            raise self.unfinished
+
+    def foreign(self, scopes: Sequence[str]) -> dict[str, str] | None:
+        return {scope: self.changed[scope] for scope in scopes if scope in self.changed}
+
     def close(self) -> None:
         pass
 
@@ -125,6 +136,9 @@ class InlineDisk:
             await trio.sleep(self.delay)
         return call()
 
+    async def look(self, call: Callable[[], T]) -> T | None:
+        return call()
+
 
 class HeldDisk:
     """Holds back every call until it is let go."""
@@ -138,6 +152,9 @@ class HeldDisk:
         with trio.CancelScope(shield=True):
             await self.gate.wait()
         self.waiting -= 1
+        return call()
+
+    async def look(self, call: Callable[[], T]) -> T | None:
         return call()
 
     def let_go(self) -> None:

@@ -316,3 +316,23 @@ def test_a_use_is_kept_once_a_percept() -> None:
     ]
     assert not uses
     assert uses.take() == []
+
+
+async def test_a_fault_after_a_commit_takes_nothing_with_it(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with open_house() as house:
+        peer = await house.connect()
+        told: list[object] = []
+
+        def fail(*_: object) -> None:
+            raise KeyError(PROVERBS[0])
+
+        batch = house.core.commits.add([Used("global", (), 1.0)])
+        batch.hooks += [fail, told.append]
+        house.core.commits.settled = fail
+        await batch.done.wait()
+        assert (await peer.call("record", content=PROVERBS[1]))["status"] == "inserted"
+        assert told == [None]
+        assert "what follows a commit failed" in caplog.text
+        assert PROVERBS[0] not in caplog.text

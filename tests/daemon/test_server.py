@@ -27,7 +27,7 @@ from milkd.store.files import Files
 from milkd.store.store import FileStore
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
     from pathlib import Path
 
     from milkd.engine.results import Decision
@@ -169,7 +169,8 @@ async def test_a_second_request_to_stop_waits_for_nobody(short_path: Path) -> No
 
 
 async def test_one_client_too_many_is_told_so(short_path: Path) -> None:
-    async with serving(short_path, limits=Limits(connections=2, refusals=1)) as running:
+    limits = Limits(connections=2, spare=0, refusals=1)
+    async with serving(short_path, limits=limits) as running:
         peers = [await running.connect() for _ in range(2)]
         for peer in peers:
             await peer.call("ping")
@@ -204,13 +205,52 @@ async def test_a_client_that_waits_for_a_place_does_not_hold_up_the_end(short_pa
 
 
 async def test_far_too_many_clients_are_sent_away(short_path: Path) -> None:
-    async with serving(short_path, limits=Limits(connections=2, refusals=1)) as running:
+    limits = Limits(connections=2, spare=1, refusals=1)
+    async with serving(short_path, limits=limits) as running:
         peer = await running.connect()
         await peer.call("ping")
         crowd = [await running.connect() for _ in range(60)]
         assert await peer.call("ping") == {}
         for other in crowd:
             await other.stream.aclose()
+
+
+async def test_a_daemon_whose_connections_are_all_taken_can_be_looked_after(
+    short_path: Path,
+) -> None:
+    async with serving(short_path, limits=Limits(connections=2, spare=1, slot_s=0.0)) as running:
+        idle = [await running.connect() for _ in range(2)]
+        await eventually(lambda: len(running.core.callers) == 2)
+        spare = await running.connect()
+        assert (await spare.call("hello"))["version"] == "0"
+        assert (await spare.call("health"))["status"] == "ok"
+        for method, arguments in (("list", {}), ("record", {"content": "it rains today"})):
+            refusal = await spare.refusal(method, **arguments)
+            assert refusal.startswith("overloaded: 2 connections are open already; ")
+            assert "health, hello, ping, shutdown" in refusal
+        one_more = await running.connect()
+        ((_, why),) = await one_more.end()
+        assert why.startswith("overloaded: ")
+        assert await idle[0].call("ping") == {}
+        assert await spare.call("shutdown") == {}
+        assert await running.end() == 0
+
+
+async def test_a_place_that_becomes_free_goes_to_the_spare_connection(short_path: Path) -> None:
+    limits = Limits(connections=1, spare=2, slot_s=0.0, spare_s=0.1)
+    async with serving(short_path, limits=limits) as running:
+        first = await running.connect()
+        assert (await first.call("list"))["total"] == 0
+        second, third = [await running.connect() for _ in range(2)]
+        assert await second.call("ping") == {}
+        assert await third.call("ping") == {}
+        await first.stream.aclose()
+        await eventually(lambda: len(running.core.callers) == 2)
+        assert (await second.call("list"))["total"] == 0
+        ((_, why),) = await third.end()
+        assert why == "overloaded: nothing asked for 0.1 s on a spare connection"
+        await trio.sleep(0.15)
+        assert (await second.call("list"))["total"] == 0
 
 
 async def test_it_stops_when_nobody_wants_anything(short_path: Path) -> None:
@@ -271,6 +311,106 @@ async def test_a_disk_that_fails_at_a_sync_ends_the_daemon(short_path: Path) -> 
             p["content"] for p in (await (await running.connect()).call("list"))["percepts"]
         ]
         assert "this one is safe" in contents
+
+
+class HalfSaved(Files):
+    """A disk that is full when the session's file is to get its name."""
+
+    full = False
+
+    def rename(self, old: str, new: str) -> None:
+        if self.full and new.endswith("s1.json"):
+            raise OSError(errno.ENOSPC, "No space left on device", old, None, new)
+        super().rename(old, new)
+
+
+async def test_a_save_that_breaks_off_between_two_files_is_called_that(
+    short_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    files = HalfSaved()
+    async with serving(short_path, files=files) as running:
+        peer = await running.connect()
+        await peer.call("record", content="it rains today", session="s1")
+        files.full = True
+        what = "a save broke off between two files, at s1.json: No space left on device"
+        assert (await peer.refusal("consolidate")).startswith(
+            f"storage_failed: {what}; outcome unknown"
+        )
+        assert await running.end() == EXIT_IO
+    assert what in caplog.text
+    assert "at a sync" not in caplog.text
+
+
+def cut(path: Path) -> None:
+    os.truncate(path, 10)
+
+
+def replaced(path: Path) -> None:
+    other = path.with_suffix(".new")
+    other.write_bytes(path.read_bytes())
+    other.rename(path)
+
+
+def changed(path: Path) -> None:
+    with path.open("ab") as file:
+        file.write(b"\n")
+
+
+def retouched(path: Path) -> None:
+    before = path.stat()
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+@pytest.mark.parametrize("name", ["global.json", "s1.json"])
+@pytest.mark.parametrize(
+    ("tamper", "what"),
+    [
+        (os.unlink, "was removed by"),
+        (cut, "to 10 bytes by"),
+        (replaced, "was replaced by"),
+        (changed, "was changed by"),
+        (retouched, "was touched (or changed, and its time set back) by"),
+    ],
+)
+async def test_health_sees_at_once_what_another_program_does_to_a_file(
+    short_path: Path, name: str, tamper: Callable[[Path], None], what: str
+) -> None:
+    async with serving(short_path, limits=Limits(files_poll_s=3_600.0)) as running:
+        peer = await running.connect()
+        await peer.call("record", content="deploys happen on Mondays")
+        await peer.call("record", content="it rains today", session="s1")
+        assert (await peer.call("health"))["reasons"] == []
+        tamper(short_path / "store" / name)
+        health = await peer.call("health")
+        assert health["status"] == "degraded"
+        assert [reason for reason in health["reasons"] if what in reason] == health["reasons"]
+        assert health["reasons"][0].startswith(name)
+        assert (await peer.call("list", session="s1"))["total"] == 2
+        await peer.call("snapshot")
+        after = (await peer.call("health"))["reasons"]
+        assert len(after) == 1  # what was done about it
+        assert "written again" in after[0] or "is kept as" in after[0]
+
+
+async def test_what_another_program_does_is_noticed_unasked(short_path: Path) -> None:
+    async with serving(short_path, limits=Limits(files_poll_s=0.02)) as running:
+        peer = await running.connect()
+        await peer.call("record", content="deploys happen on Mondays")
+        await peer.call("subscribe", topics=["health"])
+        (short_path / "store" / "global.json").unlink()
+        event = await peer.event()
+        assert (event["topic"], event["status"]) == ("health", "degraded")
+
+
+async def test_a_disk_that_does_not_answer_does_not_hold_up_health(short_path: Path) -> None:
+    files = SlowSync()
+    async with serving(short_path, files=files) as running:
+        peer, other = await running.connect(), await running.connect()
+        files.slow = True
+        msgid = await peer.ask("record", content="it rains today")
+        assert (await other.call("health"))["status"] == "ok"
+        files.go.set()
+        assert (await peer.result(msgid))["status"] == "inserted"
 
 
 class SlowSync(Files):

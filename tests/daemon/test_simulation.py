@@ -48,6 +48,10 @@ class MoodyDisk:
                 result = call()
         return result
 
+    async def look(self, call: Callable[[], T]) -> T | None:
+        await trio.sleep(self._random.random() / 1_000)
+        return call()
+
 
 class MoodyStore(MemoryStore):
     """A store some of whose commits fail."""

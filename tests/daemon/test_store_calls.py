@@ -31,7 +31,7 @@ def well_filled() -> MemoryStore:
                 percepts=(percept(1, "one", extra={"mood": ["fine", 1]}), percept(2, "two")),
                 engrams=(
                     Engram(
-                        id="e1",
+                        id="00000007-bbbb-4000-8000-000000000000",
                         subject_label="numbers",
                         composite_w=0.5,
                         percept_ids=(ids[0],),
@@ -137,7 +137,7 @@ async def test_an_export_comes_back_whole_by_an_import() -> None:
         records = await exported(await house.connect())
     async with open_house() as house:
         peer = await house.connect()
-        assert await imported(peer, records) == {"accepted": 4, "refused": []}
+        assert await imported(peer, records) == {"accepted": 6, "refused": []}
         assert without_meta(await exported(peer)) == without_meta(records)
         assert not house.core.engine.is_loaded("s1")
         assert [p.content for p in house.store.files["s1"].percepts] == ["four"]
@@ -151,9 +151,9 @@ async def test_an_import_may_come_in_parts() -> None:
         parts = [
             await peer.call("import", records=[record], final=False) for record in records[:-1]
         ]
-        assert parts[-1]["accepted"] == 3
+        assert parts[-1]["accepted"] == 5
         assert (await peer.call("list"))["total"] == 0
-        assert (await imported(peer, records[-1:]))["accepted"] == 4
+        assert (await imported(peer, records[-1:]))["accepted"] == 6
         assert (await peer.call("list"))["total"] == 2
 
 
@@ -185,6 +185,15 @@ def as_record(**more: object) -> dict[str, object]:
         ({"kind": "wish"}, "kind: "),
         ({"kind": ["percept"]}, "kind: "),
         ({"kind": "edge"}, "from: "),
+        ({"producer": "martian"}, "producer: "),
+        ({"producer": ""}, "producer: "),
+        ({"consumer": "martian"}, "consumer: "),
+        ({"roles": {"colour": "red"}}, "roles: "),
+        ({"roles": {"theme": 3}}, "roles.theme: "),
+        ({"id": "abc"}, "id: "),
+        ({"id": "with a blank"}, "id: "),
+        ({"archived_at": "2026-01-01T00:00:00Z"}, "archived_at: "),
+        ({"archived_reason": "stale"}, "archived_reason: "),
     ],
 )
 async def test_a_wrong_record_is_refused_by_its_index(
@@ -197,6 +206,110 @@ async def test_a_wrong_record_is_refused_by_its_index(
         assert answer["accepted"] == 1
         assert answer["refused"][0]["index"] == 1
         assert answer["refused"][0]["reason"].startswith(reason)
+
+
+def as_edge(source: int, target: int, relation: str = "extends", **more: object) -> dict[str, Any]:
+    ends = [f"{n:08x}-aaaa-4000-8000-000000000000" for n in (source, target)]
+    record = {"scope": "global", "kind": "edge", "from": ends[0], "to": ends[1]}
+    return record | {"relation": relation} | more
+
+
+@pytest.mark.parametrize(
+    ("wrong", "reason"),
+    [
+        (as_edge(1, 1), "to: found the percept itself"),
+        (as_edge(1, 3, "haunts"), 'relation: found "haunts", expected contradicts, derives, ext'),
+        (as_edge(1, 9), "to: no percept has this id"),
+        (as_edge(9, 1), "from: no percept has this id"),
+        (as_edge(1, 2), "relation: an edge of these ends and this relation exists already"),
+        (
+            {"kind": "engram", "id": "e-engram", "subject_label": "x", "percept_ids": []},
+            "percept_ids: found none",
+        ),
+        ({"kind": "engram", "id": "!", "subject_label": "x"}, "id: "),
+    ],
+)
+async def test_an_edge_or_engram_that_hangs_in_the_air_is_refused(
+    wrong: dict[str, object], reason: str
+) -> None:
+    async with open_house(well_filled()) as house:
+        peer = await house.connect()
+        answer = await imported(peer, [as_edge(1, 4), wrong])
+        assert answer["accepted"] == 1
+        assert [refused["index"] for refused in answer["refused"]] == [1]
+        assert answer["refused"][0]["reason"].startswith(reason)
+
+
+async def test_an_edge_may_come_before_its_ends_and_lead_to_another_scope() -> None:
+    async with open_house(well_filled()) as house:
+        peer = await house.connect()
+        far = as_record(scope="s2", id="00000008-aaaa-4000-8000-000000000000")
+        assert await imported(peer, [as_edge(2, 8), far]) == {"accepted": 2, "refused": []}
+
+
+async def test_an_edge_of_a_refused_percept_is_refused() -> None:
+    async with open_house(well_filled()) as house:
+        peer = await house.connect()
+        far = as_record(id="00000008-aaaa-4000-8000-000000000000", content=" ")
+        answer = await imported(peer, [as_edge(2, 8), far])
+        assert answer["accepted"] == 0
+        assert [refused["index"] for refused in answer["refused"]] == [0, 1]
+
+
+async def test_the_export_of_the_same_store_is_refused_as_a_whole() -> None:
+    async with open_house(well_filled()) as house:
+        peer = await house.connect()
+        records = await exported(peer)
+        answer = await imported(peer, records)
+        whole = [n for n, record in enumerate(records) if record["kind"] != "meta"]
+        assert answer["accepted"] == 0
+        assert [refused["index"] for refused in answer["refused"]] == whole
+        assert all(refused["reason"].endswith("exists already") for refused in answer["refused"])
+        assert not house.store.commits
+        assert await exported(peer) == records
+
+
+@pytest.mark.parametrize(
+    "nothing",
+    [
+        {"scope": "s3", "w": "high"},
+        {"scope": "s3", "kind": "meta"},
+        {"scope": "s3", "content": " "},
+        {"scope": "s1", "id": "00000004-aaaa-4000-8000-000000000000"},
+    ],
+)
+async def test_a_closed_session_in_which_nothing_is_taken_does_no_harm(
+    nothing: dict[str, object],
+) -> None:
+    async with open_house(well_filled()) as house:
+        peer = await house.connect()
+        other = as_record(id="22222222-aaaa-4000-8000-000000000000", content="all right")
+        assert (await imported(peer, [other, as_record(**nothing)]))["accepted"] == 1
+        assert (await peer.call("record", content="life goes on"))["status"] == "inserted"
+        listed = [session["session"] for session in (await peer.call("session_list"))["sessions"]]
+        assert listed == ["s1"]
+        assert house.core.engine.sessions() == ()
+
+
+async def test_a_backup_with_one_new_fact_comes_in_while_its_sessions_are_closed() -> None:
+    async with open_house(well_filled()) as house:
+        peer = await house.connect()
+        records = await exported(peer)
+        new = as_record(id="22222222-aaaa-4000-8000-000000000000", content="all right")
+        assert (await imported(peer, [*records, new]))["accepted"] == 1
+        assert (await imported(peer, records))["accepted"] == 0
+
+
+async def test_the_export_of_an_empty_session_can_be_imported() -> None:
+    async with open_house(well_filled()) as house:
+        peer = await house.connect()
+        await peer.call("session_open", session="s2")
+        records = await exported(peer)
+    async with open_house() as house:
+        peer = await house.connect()
+        assert (await imported(peer, records))["refused"] == []
+        listed = [session["session"] for session in (await peer.call("session_list"))["sessions"]]
+        assert listed == ["s1"]
 
 
 async def test_an_id_that_is_known_is_refused() -> None:

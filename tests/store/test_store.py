@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import stat
@@ -22,8 +23,8 @@ from milkd.engine.changes import (
     Shown,
     Used,
 )
-from milkd.engine.percept import Edge, Percept, ScopeImage
-from milkd.errors import ReadOnly, StorageFailed, StoreDamaged, VersionMismatch
+from milkd.engine.percept import Edge, Engram, Percept, ScopeImage
+from milkd.errors import ReadOnly, StorageFailed, StorageFull, StoreDamaged, VersionMismatch
 from milkd.store.files import Files
 from milkd.store.snapshot import image_to_bytes
 from milkd.store.store import Commit, FileStore, Poisoned
@@ -310,12 +311,132 @@ def test_a_fact_in_global_and_in_a_session_counts_in_global(milk_store: Path, se
     loaded = store.load(session)
 
     assert [p.content for p in loaded.image.percepts] == ["lunch is at noon"]
-    assert loaded.warnings == (
-        f"{session}.json: 1 percept left out: in global.json too, which counts",
-    )
+    assert loaded.twice == 1
     assert not loaded.lossy
+    assert loaded.warnings == ()
     assert list(store.contents(session).values()) == ["lunch is at noon"]
     assert held.percepts[1].w == 1.0
+
+
+MOVED = "the moved fact"
+
+
+def cut_off(directory: Path, scope: str, content: str = MOVED) -> Path:
+    """A store whose process died between the two files of a move to global."""
+    directory.mkdir(parents=True, exist_ok=True)
+    edge = Edge("moved", "c", "extends")
+    here = replace(
+        holding(scope, "a", "b"),
+        percepts=(percept("a"), percept("moved", content=content)),
+        engrams=(engram("mixed", "a", "moved"), engram("gone", "moved")),
+        edges=(edge, Edge("a", "moved", "extends")),
+    )
+    there = ScopeImage(
+        name="global", percepts=(percept("moved", content=MOVED), percept("c")), edges=(edge,)
+    )
+    for image in (here, there):
+        (directory / f"{image.name}.json").write_bytes(image_to_bytes(image))
+    return directory / f"{scope}.json"
+
+
+def engram(name: str, *members: str) -> Engram:
+    fields = {"subject_label": name, "composite_w": 0.5, "created_at": 0.0, "updated_at": 1.0}
+    return Engram(id=name, percept_ids=members, **fields)  # type: ignore[arg-type]
+
+
+def loaded_all(directory: Path, files: Files | None = None) -> FileStore:
+    """The store as the daemon loads it."""
+    store = FileStore(str(directory), files=files, now=lambda: NOON)
+    for scope in ("global", "archive", *store.sessions()):
+        store.load(scope)
+    return store
+
+
+def everywhere(directory: Path) -> str:
+    """All text of the store but the backup from before milkd."""
+    paths = [path for path in directory.rglob("*") if path.is_file() and "backup" not in path.parts]
+    return "".join(path.read_text() for path in paths)
+
+
+@pytest.mark.parametrize("scope", ["s1", "archive"])
+def test_a_move_that_was_cut_off_is_finished(
+    directory: Path, scope: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = cut_off(directory, scope)
+
+    store = loaded_all(directory)
+    store.finish_moves()
+
+    image = FileStore(str(directory)).load(scope).image
+    assert [each.id for each in image.percepts] == ["a"]
+    assert [(each.id, each.percept_ids) for each in image.engrams] == [("mixed", ("a",))]
+    assert image.edges == (Edge("a", "moved", "extends"),)
+    assert MOVED not in path.read_text()
+    assert ids(directory / "global.json") == ["moved", "c"]
+    assert f"finished in {scope}.json" in caplog.text
+    assert not (directory / ".milkd" / "quarantine").exists()
+    assert store.warnings == []
+    store.finish_moves()
+    assert caplog.text.count("finished in") == 1
+
+
+def test_a_session_of_which_a_move_left_nothing_loses_its_file(directory: Path) -> None:
+    directory.mkdir(parents=True)
+    for image in (holding("s1", "a"), holding("global", "a")):
+        (directory / f"{image.name}.json").write_bytes(image_to_bytes(image))
+
+    loaded_all(directory).finish_moves()
+
+    assert names(directory) == [".milkd", "global.json"]
+
+
+def test_the_other_version_of_a_moved_fact_is_kept(directory: Path) -> None:
+    path = cut_off(directory, "s1", "it said something else")
+
+    store = loaded_all(directory)
+    store.finish_moves()
+
+    (kept,) = (directory / ".milkd" / "quarantine").iterdir()
+    assert "it said something else" in kept.read_text()
+    assert "it said something else" not in path.read_text()
+    assert len(store.warnings) == 1
+
+
+def test_a_move_that_cannot_be_finished_yet_is_before_the_next_change(directory: Path) -> None:
+    class Full(Files):
+        full = True
+
+        def write(self, fd: int, data: bytes | memoryview) -> int:
+            if self.full:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            return super().write(fd, data)
+
+    class Dying(Full):
+        """Dies before global.json is replaced."""
+
+        def rename(self, old: str, new: str) -> None:
+            if new == str(directory / "global.json"):
+                raise KeyboardInterrupt
+            super().rename(old, new)
+
+    path, files = cut_off(directory, "s1"), Dying()
+    store = loaded_all(directory, files)
+    with pytest.raises(StorageFull):
+        store.finish_moves()
+    assert MOVED in path.read_text()
+
+    files.full = False
+    forgotten = Memory(holding("global", "c"))
+    with pytest.raises(KeyboardInterrupt):
+        store.commit(store.prepare([PerceptDropped("global", "moved")], forgotten))
+    assert MOVED not in path.read_text()
+
+    again = loaded_all(directory)
+    again.commit(again.prepare([PerceptDropped("global", "moved")], forgotten))
+    assert MOVED not in everywhere(directory)
+    again = loaded_all(directory)
+    again.finish_moves()
+    assert ids(path) == ["a"]
 
 
 def test_the_whole_store_is_copied_before_the_first_write(
@@ -433,6 +554,136 @@ def test_a_version_is_copied_where_links_do_not_work(directory: Path) -> None:
 
     quarantine = directory / ".milkd" / "quarantine"
     assert (quarantine / names(quarantine)[0]).read_bytes() == b"theirs"
+
+
+def test_an_edit_of_the_same_size_and_time_is_noticed(store: FileStore, directory: Path) -> None:
+    memory = Memory()
+    memory.put(store, holding("global", "a"))
+    path = directory / "global.json"
+    before = path.stat()
+    theirs = path.read_bytes().replace(b"fact a", b"fact z")
+    with path.open("r+b") as file:
+        file.write(theirs)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+    memory.put(store, holding("global", "a", "b"))
+
+    (kept,) = (directory / ".milkd" / "quarantine").iterdir()
+    assert kept.read_bytes() == theirs
+
+
+def test_a_version_is_kept_once_however_often_the_save_fails(directory: Path) -> None:
+    class Stubborn(Files):
+        stuck = False
+
+        def rename(self, old: str, new: str) -> None:
+            if self.stuck:
+                raise OSError(errno.EIO, "Input/output error")
+            super().rename(old, new)
+
+    files = Stubborn()
+    store, memory = FileStore(str(directory), files=files), Memory()
+    memory.put(store, holding("global", "a"))
+    edit_in_place(directory / "global.json")
+    files.stuck = True
+    for _ in range(3):
+        with pytest.raises(StorageFailed):
+            memory.put(store, holding("global", "a", "b"))
+
+    assert len(names(directory / ".milkd" / "quarantine")) == 1
+
+
+class Traced(Files):
+    """Notes what is made and what is synced, by path below `top`."""
+
+    def __init__(self, top: Path) -> None:
+        self.calls: list[str] = []
+        self._top = top
+        self._paths: dict[int, str] = {}
+
+    def note(self, call: str, path: str) -> None:
+        self.calls.append(f"{call} {os.path.relpath(path, self._top)}")
+
+    def open(self, path: str, flags: int, mode: int = 0o600) -> int:
+        fd = super().open(path, flags, mode)
+        self._paths[fd] = path
+        return fd
+
+    def mkdir(self, path: str, mode: int = 0o700) -> None:
+        super().mkdir(path, mode)
+        self.note("mkdir", path)
+
+    def fsync_directory(self, fd: int) -> None:
+        super().fsync_directory(fd)
+        self.note("sync", self._paths[fd])
+
+    def link(self, old: str, new: str) -> None:
+        super().link(old, new)
+        self.note("link", os.path.dirname(new))
+
+    def rename(self, old: str, new: str) -> None:
+        super().rename(old, new)
+        self.note("rename", new)
+
+
+def test_the_way_to_a_new_store_survives_a_power_cut(directory: Path, tmp_path: Path) -> None:
+    files = Traced(tmp_path)
+
+    Memory().put(FileStore(str(directory), files=files), holding("global", "a"))
+
+    assert files.calls[:6] == [
+        "mkdir milk",
+        "sync .",
+        "mkdir milk/memory",
+        "sync milk",
+        "mkdir milk/memory/.milkd",
+        "sync milk/memory",
+    ]
+    assert files.calls[-2:] == ["rename milk/memory/global.json", "sync milk/memory"]
+
+
+def test_directories_that_somebody_else_made_for_a_store_are_synced_too(
+    directory: Path, tmp_path: Path
+) -> None:
+    (directory / ".milkd").mkdir(parents=True)
+    files = Traced(tmp_path)
+
+    Memory().put(FileStore(str(directory), files=files), holding("global", "a"))
+
+    assert files.calls[:3] == ["sync milk/memory", "sync milk", "sync ."]
+
+
+def test_a_kept_version_is_durable_before_the_file_is_replaced(
+    directory: Path, tmp_path: Path
+) -> None:
+    files = Traced(tmp_path)
+    store, memory = FileStore(str(directory), files=files), Memory()
+    memory.put(store, holding("global", "a"))
+    edit_in_place(directory / "global.json")
+    files.calls.clear()
+
+    memory.put(store, holding("global", "a", "b"))
+
+    assert files.calls == [
+        "mkdir milk/memory/.milkd/quarantine",
+        "sync milk/memory/.milkd",
+        "link milk/memory/.milkd/quarantine",
+        "sync milk/memory/.milkd/quarantine",
+        "rename milk/memory/global.json",
+        "sync milk/memory",
+    ]
+
+
+def test_a_directory_above_that_may_not_be_read_is_no_obstacle(directory: Path) -> None:
+    class Walled(Files):
+        def open(self, path: str, flags: int, mode: int = 0o600) -> int:
+            if path == str(directory.parent.parent):
+                raise PermissionError(errno.EACCES, "Permission denied")
+            return super().open(path, flags, mode)
+
+    Memory().put(FileStore(str(directory), files=Walled()), holding("global", "a"))
+
+    assert ids(directory / "global.json") == ["a"]
 
 
 def test_a_file_that_another_program_deleted_is_written_again(
