@@ -1,8 +1,7 @@
-"""The store: scopes in, changes out, durable on return.
+"""The store in files: a JSON file a scope, replaced as a whole.
 
-`Store` is what the daemon knows.  `FileStore` keeps a JSON file a scope and writes
-the whole file for every batch of changes that touches it.  The one writer calls
-`prepare` where the state lives and `commit` in a thread, one at a time.
+The whole file is written for every batch of changes that touches its scope.  What the
+daemon knows of a store, and in which order files are written, is in `commit.py`.
 """
 
 from __future__ import annotations
@@ -12,12 +11,11 @@ import logging
 import os
 import threading
 import time
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-from milkd.engine.changes import PerceptDropped, PerceptPut, ScopeDropped, scope_of
 from milkd.engine.percept import ARCHIVE, GLOBAL, ScopeImage
 from milkd.errors import Failure, StorageFailed
+from milkd.store.commit import Commit, Store, commit_of, in_order, is_void
 from milkd.store.copies import Copies
 from milkd.store.directory import Directory
 from milkd.store.files import (
@@ -31,7 +29,6 @@ from milkd.store.files import (
     sync,
 )
 from milkd.store.foreign import difference
-from milkd.store.own import OWN_KEY
 from milkd.store.replace import Replacement
 from milkd.store.snapshot import Encoder, Loaded
 
@@ -46,66 +43,6 @@ MAX_WARNINGS = 100  # the newest are kept
 MAX_ENCODERS = 16  # scopes whose texts are remembered
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Commit:
-    """What one batch of changes does to the files.
-
-    Attributes:
-        images: The touched scopes as they are now.  In this order they are written, so that
-            what moves between files is in its new one before it leaves the old one.
-        dropped: Sessions whose files go.
-        returned: Percepts that left the archive in a batch in which others entered it.
-    """
-
-    images: tuple[ScopeImage, ...] = ()
-    dropped: tuple[str, ...] = ()
-    returned: frozenset[str] = frozenset()
-
-
-class Store(Protocol):
-    """Durable state.  All but `prepare` may block."""
-
-    warnings: list[str]
-    """Sentences for a person, newest last."""
-
-    def load(self, scope: str) -> Loaded:
-        """A scope as it is on disk; empty if it has no file."""
-
-    def sessions(self) -> tuple[str, ...]:
-        """The sessions that have a file."""
-
-    def contents(self, session: str) -> dict[str, str]:
-        """The ids of a session's percepts and what they say."""
-
-    def prepare(self, changes: Sequence[Change], image: Callable[[str], ScopeImage]) -> Commit:
-        """Note what the changes, already applied, do to the files.  Cheap; touches no file."""
-
-    def commit(self, commit: Commit) -> None:
-        """Make it durable.
-
-        Raises:
-            Failure: StorageFull, ReadOnly or StorageFailed; nothing was changed.
-            Poisoned: What is on disk is unknown; no later commit will succeed.
-        """
-
-    def finish_moves(self) -> None:
-        """Take out of the loaded files what global holds too: a move to it was cut off.
-
-        Until that is done every commit begins with it, or what is forgotten in global would
-        come back from the other file.  Raises as `commit` does.
-        """
-
-    def foreign(self, scopes: Sequence[str]) -> dict[str, str] | None:
-        """By scope, what other programs did to its file since it was loaded or written.
-
-        None while a commit is under way, which looks itself.  Changes nothing, and waits for
-        nothing but the disk.
-        """
-
-    def close(self) -> None:
-        """Let go of what is held in memory."""
 
 
 class FileStore:
@@ -173,19 +110,7 @@ class FileStore:
 
     def prepare(self, changes: Sequence[Change], image: Callable[[str], ScopeImage]) -> Commit:
         """Ask for the image of each scope that the changes touch."""
-        last = {scope: change for change in changes if (scope := scope_of(change)) is not None}
-        dropped = [scope for scope, change in last.items() if isinstance(change, ScopeDropped)]
-        archive = [change for change in changes if scope_of(change) == ARCHIVE]
-        entered = any(isinstance(change, PerceptPut) for change in archive)
-        left = {change.id for change in archive if isinstance(change, PerceptDropped)}
-        first = (ARCHIVE, GLOBAL) if entered and not left else (GLOBAL, ARCHIVE)
-        live = [scope for scope in first if scope in last]
-        live += [scope for scope in last if scope not in (*first, *dropped)]
-        return Commit(
-            images=tuple(image(scope) for scope in live),
-            dropped=tuple(dropped),
-            returned=frozenset(left) if entered else frozenset(),
-        )
+        return commit_of(changes, image)
 
     def finish_moves(self) -> None:
         """Take out of the loaded files what global holds too; raises as `commit` does."""
@@ -241,7 +166,7 @@ class FileStore:
     def _save(self, commit: Commit) -> None:
         with contextlib.ExitStack() as undo:
             written = []
-            for image in self._to_write(commit):
+            for image in in_order(commit, self._images.get(ARCHIVE)):
                 replacement = Replacement(self._files, self._directory.file(image.name))
                 undo.callback(replacement.discard)
                 replacement.write(self._encoder(image.name).encode(image))
@@ -304,25 +229,9 @@ class FileStore:
             self._poison = str(error)
             raise
 
-    def _to_write(self, commit: Commit) -> Iterator[ScopeImage]:
-        """The images in order.
-
-        When percepts leave and enter the archive at once, neither it nor global can be first:
-        then the archive is written before global with those that leave, and again after.
-        """
-        if commit.returned and ARCHIVE in self._images:
-            before = self._images[ARCHIVE].percepts
-            after = next(image for image in commit.images if image.name == ARCHIVE)
-            gone = commit.returned - {percept.id for percept in after.percepts}
-            leaving = tuple(percept for percept in before if percept.id in gone)
-            yield replace(after, percepts=leaving + after.percepts)
-        for image in commit.images:
-            if not _is_void(image):
-                yield image
-
     def _going(self, commit: Commit) -> list[str]:
         """The scopes that have a file and shall not."""
-        void = [image.name for image in commit.images if _is_void(image)]
+        void = [image.name for image in commit.images if is_void(image)]
         scopes = (*void, *commit.dropped)
         return [s for s in scopes if current_stamp(self._files, self._directory.file(s))]
 
@@ -381,11 +290,3 @@ class FileStore:
     def _warn(self, sentence: str) -> None:
         self.warnings.append(sentence)
         del self.warnings[:-MAX_WARNINGS]
-
-
-def _is_void(image: ScopeImage) -> bool:
-    """Whether a session's image holds nothing worth a file."""
-    if image.name in (GLOBAL, ARCHIVE):
-        return False
-    held = image.percepts or image.engrams or image.edges or image.unreadable or image.shown
-    return not held and not image.extra.keys() - {OWN_KEY}
