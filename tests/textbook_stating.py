@@ -59,11 +59,13 @@ class Stating(Judging):
         self, told: Fact, c: ask.Record | ask.Learn, beside: Fact | None, now: ask.Now
     ) -> dict[str, Any]:
         """ADR-53, "Reinforcement replaces duplicate rejection"; else the fact is new."""
-        seen = [(name, fact) for name, fact in self.visible(c.session) if fact is not beside]
+        set_against = self.at_odds(beside)
+        seen = [pair for pair in self.visible(c.session) if pair[1].id not in set_against]
         alike, scope, known = self.nearest(told.content, seen)
         mistaken, _, other = self.nearest(told.content, seen, rejected=True)
         if known is None and self.params.revive:
-            alike, scope, known = self.nearest(told.content, self.archived())
+            archived = [pair for pair in self.archived() if pair[1].id not in set_against]
+            alike, scope, known = self.nearest(told.content, archived)
         before = known and (known.id, known.content, self.strength(scope, known, now), alike)
         beside_it = other and (other.id, other.content, other.w, mistaken)
         if known is None:
@@ -73,16 +75,27 @@ class Stating(Judging):
             self.touch(scope, told, now)
         elif scope != ARCHIVE and self.echoes(told, known, c):
             status = "echoed"
+            known.consumer = known.consumer if known.consumer == told.consumer else None
             self.keep_wording(known, told.content, now.wall)
             known.used_at, known.idle, known.busy = now.wall, 0.0, True
         else:
             status = "revived" if scope == ARCHIVE else "reinforced"
             scope = self.restate(scope, known, told, now)
-        if status != "echoed":
-            self.fill(known, {} if known is told else known.roles, told.roles, c.subject)
+        self.fill(known, {} if known is told else known.roles, told.roles, c.subject)
         return {"id": known.id, "status": status, "similarity": alike, "scope": scope,
                 "w": self.strength(scope, known, now), "evidence": known.evidence,
                 "existing": before, "look_alike": beside_it}  # fmt: skip
+
+    def at_odds(self, beside: Fact | None) -> set[str]:
+        """A statement is set against all that its target was said to update or contradict."""
+        found = set() if beside is None else {beside.id}
+        files = [scope for name, scope in self.scopes.items() if name != ARCHIVE]
+        edges = [edge for scope in files for edge in scope.edges]
+        for _ in edges:
+            for source, target, relation in edges:
+                if relation in ("updates", "contradicts") and found & {source, target}:
+                    found |= {source, target}
+        return found
 
     def echoes(self, told: Fact, known: Fact, c: ask.Record | ask.Learn) -> bool:
         """Whether an agent only repeats what it was told."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from milkd.engine import engrams, kernels
 from milkd.engine.changes import AudienceLeft, EdgeActed
 from milkd.engine.draft import Draft, ScopeDraft
-from milkd.engine.merging import merge
+from milkd.engine.merging import Twins, merge
 from milkd.engine.moving import delete, move
 from milkd.engine.params import DAY_S
 from milkd.engine.percept import ARCHIVE, GLOBAL, POSITIVE, Edge, Percept, Relation
@@ -106,23 +106,32 @@ def promote(draft: Draft, sessions: Iterable[str], report: Report) -> None:
 
     After the decay of global, so that a promoted percept does not decay twice.
     """
-    blocked = contradicted(draft)
+    blocked, twins = contradicted(draft), Twins(draft)
     for name in sessions:
         here, part = draft.scope(name), report.sessions[name]
         for percept_id in list(here.ids()):
             percept = here.get(percept_id)
             assert percept is not None
             verdict = judge(percept, draft.params, blocked=percept_id in blocked)
-            if verdict is Verdict.PROMOTED and merge(draft, name, percept):
-                part.merged += 1
-            elif verdict is Verdict.PROMOTED:
-                move(draft, replace(percept, idle_seconds=0.0), name, GLOBAL)
-                part.promoted += 1
+            if verdict is Verdict.PROMOTED:
+                _let_in(draft, name, percept, twins, part)
             elif verdict is Verdict.DEFERRED:
                 part.promotion_deferred += 1
         report.merged += part.merged
         report.promoted += part.promoted
         report.promotion_deferred += part.promotion_deferred
+
+
+def _let_in(draft: Draft, session: str, percept: Percept, twins: Twins, part: Report) -> None:
+    """Move a percept to global, or into the one there that says the same."""
+    twin = twins.find(percept) if draft.params.merge_on_promote else None
+    if twin is None:
+        twins.note(move(draft, replace(percept, idle_seconds=0.0), session, GLOBAL))
+        part.promoted += 1
+    else:
+        merge(draft, session, percept, twin)
+        twins.forget_edges()
+        part.merged += 1
 
 
 def evict(draft: Draft, report: Report) -> None:

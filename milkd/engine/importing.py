@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from milkd.engine.draft import Draft
+from milkd.engine.percept import Edge, Relation
 from milkd.engine.results import Decision, Imported
 from milkd.engine.text import check_content
 from milkd.errors import InvalidParams
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     from milkd.engine.commands import Import, Now
     from milkd.engine.memory import Memory
-    from milkd.engine.percept import Edge, Engram, Percept
+    from milkd.engine.percept import Engram, Percept
     from milkd.engine.results import Place
 
 E = TypeVar("E")
@@ -85,8 +86,16 @@ class _Intake:
         for key, end in (("from", edge.source), ("to", edge.target)):
             if not self._knows(end):
                 return f"{key}: no percept has this id"
+        if edge.source not in self.draft.scope(scope):
+            return f"from: this percept is not in {scope}, and an edge is kept with its source"
+        opposite = Edge(edge.target, edge.source, edge.relation)
+        if edge.relation == Relation.UPDATES and self._holds(opposite):
+            return "relation: an edge says the opposite, that `to` updates `from`"
         self.draft.put_edge(scope, edge)
         return None
+
+    def _holds(self, edge: Edge) -> bool:
+        return any(edge in self.draft.scope(name).edges for name in self._memory.scopes)
 
     def _knows(self, percept_id: str) -> bool:
         return percept_id in self._taken or self._memory.exists(percept_id)

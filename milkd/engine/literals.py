@@ -113,13 +113,15 @@ def _sort(chunk: str, before: str, after: list[str], found: Literals) -> None:
     elif any(map(str.isdigit, bare)):
         if "_" in bare:
             found.identifiers[bare.casefold()] = bare
-        _number(bare, after, found)
+        below_zero = chunk[0] == "-" and chunk[1:2].isdigit()
+        _number("-" + bare if below_zero else bare, after, found)
     elif _is_name(chunk, bare) or _is_letter(chunk, before, after):
         found.identifiers[bare.casefold()] = chunk.rstrip(".:")
 
 
 def _number(raw: str, after: list[str], found: Literals) -> None:
-    folded = raw.casefold()
+    sign = "-" if raw[:1] == "-" else ""
+    folded = raw.removeprefix("-").casefold()
     match = _NUMBER.fullmatch(folded)
     if match is None:
         return
@@ -131,7 +133,7 @@ def _number(raw: str, after: list[str], found: Literals) -> None:
         core = with_unit[1] + UNITS[with_unit[2]]
     elif unit and core.replace(".", "").replace(":", "").isdigit():
         core, raw = core + unit, f"{raw} {after[0]}"
-    found.numbers[core] = raw
+    found.numbers[sign + core] = raw
     if match[1].strip(_EDGES):
         found.named[folded] = raw
 

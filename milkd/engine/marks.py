@@ -87,11 +87,12 @@ def own_identifiers(one: Marks, other: Marks) -> set[str]:
     """The identifiers of one that the other lacks.
 
     One that is written as a plain word there is not lacking ("GitHub", "github"), nor is a
-    file that is named with its folder there.
+    file that is named with its folder there.  The letter of "C++" is no plain word.
     """
+    letters = {name.rstrip("+#") for name in other.identifiers if name[-1] in "+#"}
     return {
         name
-        for name in one.identifiers - other.identifiers - other.tokens
+        for name in one.identifiers - other.identifiers - (other.tokens - letters)
         if not any(longer.endswith("/" + name) for longer in other.identifiers)
     }
 

@@ -23,7 +23,7 @@ from milkd.engine.changes import (
     Shown,
     Used,
 )
-from milkd.engine.percept import ARCHIVE, GLOBAL, Edge, Percept, ScopeImage
+from milkd.engine.percept import ARCHIVE, AT_ODDS, GLOBAL, Edge, Percept, ScopeImage
 from milkd.engine.ranking import freshness, order_score, rank_score, recency_scale
 from milkd.engine.scope import Scope
 
@@ -88,6 +88,16 @@ class Memory:
         if caller in self.scopes and percept_id in self.scopes[caller].shown:
             return True
         return caller in self.audiences and percept_id in self.audiences[caller].seen
+
+    def at_odds(self, percept_id: str) -> set[str]:
+        """The other ends of all edges that say that a percept is updated or contradicted."""
+        return {
+            end
+            for scope in self.live()
+            for edge in scope.edges
+            if edge.relation in AT_ODDS and percept_id in (edge.source, edge.target)
+            for end in (edge.source, edge.target)
+        }
 
     def rank_score(self, percept: Percept, wall: float) -> float:
         """The percept's score at a wall time; a stamp in the future counts as now."""

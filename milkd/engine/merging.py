@@ -9,25 +9,83 @@ from milkd.engine import engrams
 from milkd.engine.changes import EdgeActed, Shown
 from milkd.engine.columns import NEUTRAL_IMPORTANCE
 from milkd.engine.distinctness import apart
+from milkd.engine.index import TokenIndex
 from milkd.engine.percept import GLOBAL, Edge, Percept, Producer, Wording
-from milkd.engine.text import jaccard
 from milkd.engine.wordings import with_wording
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from milkd.engine.draft import Draft
 
 
-def merge(draft: Draft, session: str, percept: Percept) -> bool:
-    """Merge a percept into its near-duplicate in global, if there is one; gives whether.
+class Twins:
+    """Finds, for what one pass promotes, the global percept that says the same.
 
-    Its id and content stay, the other words become a wording.  Percepts for different
-    consumers, or with an edge between them, are not merged.
+    Exact like any search for duplicates, over global as the draft leaves it: the index of
+    its rows, and one of what the pass has promoted so far.
     """
-    if not draft.params.merge_on_promote:
-        return False
-    twin = _twin(draft, percept)
-    if twin is None:
-        return False
+
+    def __init__(self, draft: Draft) -> None:
+        self._draft = draft
+        self._promoted: list[str] = []
+        self._index = TokenIndex()
+        self._related: dict[str, set[str]] | None = None
+
+    def note(self, percept: Percept) -> None:
+        """The percept is in global from now on."""
+        features = self._draft.memory.analyzer.features(percept.content)
+        self._index.add(len(self._promoted), features)
+        self._promoted.append(percept.id)
+
+    def forget_edges(self) -> None:
+        """Edges have changed."""
+        self._related = None
+
+    def find(self, percept: Percept) -> Percept | None:
+        """The most similar one that the guard does not reject; of equals the oldest.
+
+        It is for the same consumer, and no edge joins the two.
+        """
+        draft, analyzer = self._draft, self._draft.memory.analyzer
+        marks, level = analyzer.marks(percept.content), draft.params.distinctness_guard
+        related = self._joined_to(percept.id)
+        for other in self._alike(percept):
+            if other.id in related or other.consumer != percept.consumer:
+                continue
+            if not apart(marks, analyzer.marks(other.content), level, analyzer.stem):
+                return other
+        return None
+
+    def _alike(self, percept: Percept) -> Iterator[Percept]:
+        """Globals that are similar enough, the most similar and then the oldest first."""
+        here, threshold = self._draft.scope(GLOBAL), self._draft.params.duplicate_threshold
+        wanted = self._draft.memory.analyzer.features(percept.content)
+        rows = here.base.lookup.tokens.alike(wanted, threshold)
+        found = [(-likeness, 0, slot, here.base.text(slot).id) for likeness, slot in rows]
+        fresh = self._index.alike(wanted, threshold)
+        found += [(-likeness, 1, n, self._promoted[n]) for likeness, n in fresh]
+        for _, _, _, percept_id in sorted(found):
+            other = here.get(percept_id)
+            if other is not None:  # it may have been archived in this very pass
+                yield other
+
+    def _joined_to(self, percept_id: str) -> set[str]:
+        """The percepts that an edge joins to this one."""
+        if self._related is None:
+            self._related = {}
+            for scope in self._draft.live_scopes():
+                for edge in scope.edges.values():
+                    self._related.setdefault(edge.source, set()).add(edge.target)
+                    self._related.setdefault(edge.target, set()).add(edge.source)
+        return self._related.get(percept_id, set())
+
+
+def merge(draft: Draft, session: str, percept: Percept, twin: Percept) -> None:
+    """Merge a session's percept into the global one that says the same.
+
+    The global id and content stay, the other words become a wording.
+    """
     merged = _with_all_wordings(draft, _merged(twin, percept), percept)
     label = engrams.leave(draft, session, percept)
     if label is not None and merged.engram_id is None:
@@ -39,7 +97,6 @@ def merge(draft: Draft, session: str, percept: Percept) -> bool:
     if draft.memory.was_shown(session, percept.id):
         draft.changes.append(Shown(session, session, {twin.id: ""}))
     _redirect(draft, percept.id, twin.id)
-    return True
 
 
 def _merged(twin: Percept, percept: Percept) -> Percept:
@@ -82,42 +139,6 @@ def _usefulness(importance: float | None) -> float:
 
 def _latest(one: float | None, other: float | None) -> float | None:
     return max((at for at in (one, other) if at is not None), default=None)
-
-
-def _twin(draft: Draft, percept: Percept) -> Percept | None:
-    """The global percept that this one restates, as the draft leaves it."""
-    related = {
-        end
-        for scope in draft.live_scopes()
-        for edge in scope.edges.values()
-        if percept.id in (edge.source, edge.target)
-        for end in (edge.source, edge.target)
-    }
-    best: tuple[float, Percept] | None = None
-    for similarity, other in _global_alike(draft, percept):
-        if other.id in related or other.consumer != percept.consumer:
-            continue
-        if best is None or similarity > best[0]:
-            best = (similarity, other)
-    return None if best is None else best[1]
-
-
-def _global_alike(draft: Draft, percept: Percept) -> list[tuple[float, Percept]]:
-    """Globals similar enough that the guard does not reject, the oldest first."""
-    here, params, analyzer = draft.scope(GLOBAL), draft.params, draft.memory.analyzer
-    wanted, marks = analyzer.features(percept.content), analyzer.marks(percept.content)
-    rows = here.base.lookup.tokens.alike(wanted, params.duplicate_threshold)
-    ids = [here.base.text(slot).id for _, slot in sorted(rows, key=lambda row: row[1])]
-    ids += [i for i in here.puts if i not in here.base]  # promoted in this very pass
-    found = []
-    for other in (other for i in ids if (other := here.get(i)) is not None):
-        similarity = jaccard(wanted, analyzer.features(other.content))
-        if similarity < params.duplicate_threshold:
-            continue
-        theirs = analyzer.marks(other.content)
-        if not apart(marks, theirs, params.distinctness_guard, analyzer.stem):
-            found.append((similarity, other))
-    return found
 
 
 def _redirect(draft: Draft, old: str, new: str) -> None:

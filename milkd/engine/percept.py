@@ -56,6 +56,8 @@ class Relation(StrEnum):
     CONTRADICTS = "contradicts"
 
 
+AT_ODDS = frozenset({Relation.UPDATES, Relation.CONTRADICTS})
+"""The relations whose ends can't both be what holds now."""
 POSITIVE = frozenset({Relation.EXTENDS, Relation.UPDATES, Relation.DERIVES})
 
 # ADR-53, "Birth weights unchanged".

@@ -146,9 +146,13 @@ def _is_in_prompt(draft: Draft, said: frozenset[str], caller: str | None) -> boo
 
 
 def _echo(draft: Draft, scope: str, known: Percept, found: Search, command: Record) -> Outcome:
-    """Strengthen nothing: an echo counts as use, and its wording is kept."""
+    """Strengthen nothing: an echo counts as use; its wording and attributes are kept."""
     said = Wording(command.content, draft.now.wall)
     percept = with_wording(known, said, draft.memory.analyzer)
+    consumer = unite_consumers(known.consumer, command.consumer)
+    if consumer != known.consumer:
+        percept = replace(percept, consumer=consumer)
+    percept = with_roles(draft, scope, percept, command)
     if percept is not known:
         draft.put(scope, percept)
     draft.changes.append(Used(scope, (known.id,), draft.now.wall))

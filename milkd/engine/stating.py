@@ -42,7 +42,7 @@ def record(memory: Memory, command: Record, now: Now) -> Decision:
         raise InvalidParams(missing, "missing; relation and related_to go together")
     draft = Draft(memory, now)
     target, edge_error = _target(memory, command)
-    outcome = _state(draft, command, leave_out=() if target is None else (target,))
+    outcome = _state(draft, command, leave_out=_at_odds(memory, target))
     if target is not None and command.relation is not None:
         edge = Edge(outcome.id, target, command.relation)
         link(draft, outcome.scope, edge)
@@ -80,7 +80,22 @@ def _target(memory: Memory, command: Record) -> tuple[str | None, str | None]:
     return scope.text(slot).id, None
 
 
-def _state(draft: Draft, command: Record, leave_out: tuple[str, ...]) -> Outcome:
+def _at_odds(memory: Memory, target: str | None) -> set[str]:
+    """The percept that a statement bears on, and all that it was said to update or contradict.
+
+    They share most words with the statement and are what it is set against: none of a chain
+    of updates may swallow the next one.
+    """
+    found = set() if target is None else {target}
+    to_visit = list(found)
+    while to_visit:
+        ends = memory.at_odds(to_visit.pop())
+        to_visit += ends - found
+        found |= ends
+    return found
+
+
+def _state(draft: Draft, command: Record, leave_out: set[str]) -> Outcome:
     """Reinforce what the statement restates, bring it back from the archive, or insert it."""
     memory = draft.memory
     found = search(memory, command.content, memory.visible(command.session), leave_out)

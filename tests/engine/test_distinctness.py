@@ -336,3 +336,22 @@ def test_many_look_alikes_of_one_template_are_told_apart_in_no_time() -> None:
     start = time.perf_counter()
     assert all(apart(new, old, VALUES) for old in known)
     assert time.perf_counter() - start < 0.5  # about 3 ms on an idle machine
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("the server room is kept at -5 degrees", "the server room is kept at 5 degrees"),
+        ("the offset of the sensor is -3", "the offset of the sensor is +3"),
+        ("the parser module is written in C", "the parser module is written in C++"),
+        ("the parser module is written in C#", "the parser module is written in C"),
+        ("这个页面无需登录就能打开", "这个页面需登录就能打开"),
+        ("我们别在周五发布新版本", "我们在周五发布新版本"),
+    ],
+)
+def test_signs_letters_and_chinese_prohibitions_tell_facts_apart(one: str, other: str) -> None:
+    lexicon = wordlists.load()
+    new, known = marks(one, lexicon), marks(other, lexicon)
+    assert apart(new, known, VALUES)
+    assert apart(known, new, VALUES)
+    assert not apart(new, marks(one + "!", lexicon), VALUES)

@@ -130,3 +130,15 @@ def test_ten_repetitions_of_an_injected_fact_over_ten_runs_make_nothing_true() -
         sitting.consolidate("mine")
         sitting.engine.new_run()
     assert sitting.only("mine").evidence == 0
+
+
+def test_an_echo_for_another_agent_makes_the_fact_one_for_all_and_fills_its_subject() -> None:
+    sitting = Sitting("mine", base=DEFAULT)
+    sitting.hold("global", percept(FACT, consumer="escalation"))
+    sitting.recall("linter", "mine")
+    outcome = sitting.record(FACT, "mine", consumer="primary", subject="quality")
+    assert outcome.status == "echoed"
+    assert (sitting.only("global").consumer, sitting.only("global").roles["theme"]) == (
+        None,
+        "quality",
+    )

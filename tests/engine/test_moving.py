@@ -204,3 +204,14 @@ def test_import_adds_what_is_new_and_names_what_it_refuses() -> None:
     assert len(edges(sitting, "global")) == 1
     sitting.do(ask.Import(images=images))
     assert sitting.contents("global") == ["ssh is open", "telnet is shut"]
+
+
+def test_an_imported_edge_is_refused_away_from_its_source_or_against_its_opposite() -> None:
+    sitting = Sitting("mine")
+    facts = percept("ssh is open", 1), percept("telnet is shut", 2)
+    there, back = (Edge(facts[a].id, facts[b].id, "updates") for a, b in ((0, 1), (1, 0)))
+    sitting.engine.load(ScopeImage(name="global", percepts=facts, edges=(there,)))
+    images = ScopeImage(name="mine", edges=(there,)), ScopeImage(name="global", edges=(back,))
+    result = cast("results.Imported", sitting.do(ask.Import(images=images)))
+    assert result.accepted == 0
+    assert [reason.split(":")[0] for _, reason in result.refused] == ["from", "relation"]

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from milkd.engine.params import DEFAULT, STRICT, Params
 from milkd.engine.percept import Edge
 from milkd.errors import InvalidParams
 from sitting import DAY, NOON, Sitting, percept
@@ -221,3 +224,21 @@ def test_updated_at_never_goes_back_unless_it_lay_over_a_day_ahead(
     sitting.hold("global", percept("linter runs", updated_at=NOON + stamp))
     sitting.record("linter runs")
     assert sitting.only("global").updated_at == NOON + expected
+
+
+@pytest.mark.parametrize("relation", ["updates", "contradicts"])
+@pytest.mark.parametrize("base", [STRICT, replace(DEFAULT, distinctness_guard="off")])
+def test_no_earlier_part_of_a_chain_swallows_the_next(relation: str, base: Params) -> None:
+    sitting = Sitting(base=base)
+    west = sitting.record("deploys go through the west cluster")
+    east = sitting.record(
+        "deploys go through the east cluster", relation="updates", related_to=west.id
+    )
+    central = sitting.record(
+        "deploys go through the central cluster", relation=relation, related_to=east.id
+    )
+    assert central.status == "inserted"
+    assert list(sitting.engine.image("global").edges) == [
+        Edge(east.id, west.id, "updates"),
+        Edge(central.id, east.id, relation),
+    ]
