@@ -81,12 +81,6 @@ class Answer:
         """Whether what the answer reports was undone."""
         return self.need is not None and self.need.error is not None
 
-    async def durable(self) -> None:
-        """Wait until it is known whether the answer holds, then `check` it."""
-        if self.need is not None:
-            await self.need.done.wait()
-        self.check()
-
     def check(self) -> None:
         """Let a settled answer pass if it holds.
 

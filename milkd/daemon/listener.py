@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS})
 PAUSE = 0.1  # seconds before accepting again when the system has no descriptor left
 QUIET = 60.0  # seconds between two complaints about that
-SCARCE = 24  # descriptors kept for files, the loop and the like
 
 _log = logging.getLogger(__name__)
 

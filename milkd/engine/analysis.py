@@ -14,6 +14,7 @@ import snowballstemmer  # type: ignore[import-untyped]  # ships no types
 from milkd.engine import text
 from milkd.engine.lexicon import EMPTY
 from milkd.engine.marks import marks
+from milkd.engine.percept import SUBJECT_ROLE
 
 if TYPE_CHECKING:
     from milkd.engine.lexicon import Lexicon
@@ -65,7 +66,7 @@ class Analyzer:
         """The texts in which a percept is found (knob `hit_fields`)."""
         if self.params.hit_fields == "content":
             return [percept.content]
-        subject = percept.roles.get("theme")
+        subject = percept.roles.get(SUBJECT_ROLE)
         texts = [percept.content, *(wording.content for wording in percept.wordings)]
         return [*texts, subject] if isinstance(subject, str) else texts
 

@@ -45,10 +45,11 @@ def search(
     """
     found = Search()
     analyzer = memory.analyzer
-    marks, level = analyzer.marks(text), memory.params.distinctness_guard
+    wanted, marks = analyzer.features(text), analyzer.marks(text)
+    level = memory.params.distinctness_guard
     rejected: tuple[float, Place] | None = None
     for scope in scopes:
-        for similarity, slot in _similar_enough(memory, analyzer.features(text), scope):
+        for similarity, slot in _similar_enough(memory, wanted, scope):
             if scope.text(slot).id in leave_out:
                 continue
             restated = similarity > found.similarity

@@ -11,9 +11,6 @@ from milkd.engine.percept import Engram, Percept
 if TYPE_CHECKING:
     from milkd.engine.draft import Draft
 
-SUBJECT_ROLE = "theme"
-"""The role that holds a percept's subject."""
-
 
 def join(draft: Draft, scope: str, percept: Percept, label: str) -> Percept:
     """Put a percept into the engram of a label, made on first use; gives the percept with it."""

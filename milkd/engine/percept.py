@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 GLOBAL = "global"
 ARCHIVE = "archive"
+SUBJECT_ROLE = "theme"
+"""The role that holds a percept's subject."""
 NOTHING: Mapping[str, object] = MappingProxyType({})
 NO_STAMPS: Mapping[str, str] = MappingProxyType({})
 

@@ -13,6 +13,7 @@ from milkd.engine.percept import (
     ARCHIVE,
     CORE_BIRTH_WEIGHT,
     GLOBAL,
+    SUBJECT_ROLE,
     Percept,
     Producer,
     Wording,
@@ -42,9 +43,7 @@ def restate(draft: Draft, found: Search, command: Record) -> Outcome:
     if _is_echo(draft, known, command):
         return _echo(draft, scope.name, known, found, command)
     known = draft.current(scope.name, known)
-    percept = _reinforced(draft, known, command)
-    if command.core:
-        percept = _made_core(draft, percept, command)
+    percept = _said_again(draft, known, command)
     percept = with_roles(draft, scope.name, percept, command)
     target = GLOBAL if command.core else scope.name
     if target != scope.name:
@@ -59,9 +58,7 @@ def revive(draft: Draft, found: Search, command: Record) -> Outcome:
     assert found.place is not None
     scope, slot = found.place
     known = scope.percept(slot)
-    percept = _reinforced(draft, known, command)
-    if command.core:
-        percept = _made_core(draft, percept, command)
+    percept = _said_again(draft, known, command)
     percept = replace(percept, archived_at=None, archived_reason=None)
     percept = with_roles(draft, ARCHIVE, percept, command)
     percept = move(draft, percept, ARCHIVE, GLOBAL, touched=True)
@@ -72,9 +69,9 @@ def with_roles(draft: Draft, scope: str, percept: Percept, command: Record) -> P
     """Fill roles and subject that are empty; filled ones stay."""
     given: Mapping[str, object] = {k: v for k, v in command.roles.items() if v}
     subject = command.subject
-    had_theme = bool(percept.roles.get(engrams.SUBJECT_ROLE))
+    had_theme = bool(percept.roles.get(SUBJECT_ROLE))
     if subject and not had_theme:
-        given = {**given, engrams.SUBJECT_ROLE: subject}
+        given = {**given, SUBJECT_ROLE: subject}
     filled = {k: v for k, v in given.items() if not percept.roles.get(k)}
     if filled:
         percept = replace(percept, roles={**percept.roles, **filled})
@@ -83,8 +80,14 @@ def with_roles(draft: Draft, scope: str, percept: Percept, command: Record) -> P
     return percept
 
 
-def _reinforced(draft: Draft, known: Percept, command: Record) -> Percept:
+def _said_again(draft: Draft, known: Percept, command: Record) -> Percept:
     """The percept after a restatement; `known` has its strength of the moment."""
+    percept = _reinforced(draft, known, command)
+    return _made_core(draft, percept, command) if command.core else percept
+
+
+def _reinforced(draft: Draft, known: Percept, command: Record) -> Percept:
+    """The percept stronger, corroborated and with its new wording."""
     params = draft.params
     w = reinforced(known.w, params)
     if params.restate_to_birth:
