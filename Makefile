@@ -22,7 +22,8 @@ SOURCES := pyproject.toml setup.py README.md \
 help:
 	@echo 'make demo           a short life of a memory, told on one page'
 	@echo 'make test           the tests (ARGS="-k words" chooses some)'
-	@echo 'make torture        the tests with many more random examples, drawn anew'
+	@echo 'make torture        the long tests, in rounds; goes on where it was left'
+	@echo '                    (T=T4 chooses, SECONDS=600 limits; see docs/testing.md)'
 	@echo 'make lint           ruff and mypy'
 	@echo 'make bench DIR=...  recall and latency over a folder of conversations'
 	@echo 'make clean          remove whatever was made here'
@@ -38,8 +39,10 @@ test: $(PACKAGE)
 	fi; \
 	PYTHONSAFEPATH=1 $(BIN)/pytest $$flag $(ARGS)
 
-torture: export MILKD_TORTURE := 1
-torture: test
+# What was done is kept in .torture.
+torture: $(PACKAGE)
+	@PYTHONSAFEPATH=1 PYTHONPATH=tests $(BIN)/python tests/torture/run.py \
+		$(if $(T),--test $(T)) $(if $(SECONDS),--seconds $(SECONDS)) $(if $(ROUND),--round $(ROUND))
 
 lint: $(PACKAGE)
 	$(BIN)/ruff check
@@ -51,7 +54,8 @@ bench: $(PACKAGE)
 	@$(BIN)/python bench/recall.py '$(DIR)'
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) build dist *.egg-info .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache \
+		.torture
 	find milkd _fastcore tests docs bench -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
 # pip 25.1 is the first to know dependency groups.

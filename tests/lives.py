@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from milkd.engine import commands as ask
 from milkd.engine.engine import Engine
-from milkd.engine.percept import ARCHIVE, GLOBAL, ScopeImage
+from milkd.engine.percept import ARCHIVE, GLOBAL, NO_TOUCHES, ScopeImage
 from plain import Row, ends, plain, row_of_fact, row_of_percept
 from textbook import Textbook
 from textbook_shelf import EPOCH
@@ -157,6 +157,8 @@ class EngineLife:
                 engine.set_dormant(name, {p.id: p.content for p in image.percepts})
 
     def load(self, image: ScopeImage) -> None:
+        # In these lives a scope is loaded as of now, as if a pass had just gone over it.
+        image = replace(image, touched=NO_TOUCHES, used=())
         for engine in (self.engine, self.follower):
             engine.load(image, self.clock.running.get(image.name, 0.0))
 

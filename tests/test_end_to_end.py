@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgpack
 import pytest
 
-from milkd.errors import InvalidParams, MilkdError, NotFound, ShuttingDown
+from milkd.errors import InvalidParams, MilkdError, NotFound, ReadOnly, ShuttingDown
 from milkd.rpc.messages import Response
 from milkd.rpc.protocol import MAX_RESPONSE
 from milkd.rpc.protocol import Connection as Protocol
@@ -153,6 +153,7 @@ def test_two_clients_firing_a_thousand_facts_each_lose_none(place: Place) -> Non
     at_once(lambda: fire("ada"), lambda: fire("bob"))
     with place.client() as client:
         assert client.stats()["global"] == 2_000
+        assert client.call("snapshot")["files"] == ["global.json", "archive.json"]
     stored = json.loads((place.store / "global.json").read_text())["percepts"]
     assert len({percept["id"] for percept in stored}) == 2_000
 
@@ -333,16 +334,30 @@ def test_a_daemon_that_waits_for_the_store_gets_it(place: Place) -> None:
         assert second.wait(START) == 0
 
 
-@pytest.mark.parametrize("name", ["global.json", "archive.json"])
-def test_a_damaged_store_is_named_and_left_alone(place: Place, name: str) -> None:
+@pytest.mark.parametrize("name", ["global", "archive"])
+def test_a_damaged_file_is_named_and_left_alone_and_the_rest_is_served(
+    place: Place, name: str
+) -> None:
     place.store.mkdir(parents=True)
     damaged = b'{"percepts": [{"id": "a", "content": "precious'
-    (place.store / name).write_bytes(damaged)
-    ran = started(place, "--store", str(place.store), "--socket", str(place.socket))
-    assert ran.returncode == 78
-    assert name in ran.stderr
-    assert "precious" not in ran.stderr
-    assert (place.store / name).read_bytes() == damaged
+    path = place.store / f"{name}.json"
+    path.write_bytes(damaged)
+    place.start()
+    with place.client(session="s1") as client:
+        (reason,) = client.health()["reasons"]
+        assert f"{name}.json" in reason
+        assert f"milkctl repair --accept-backup {name}" in reason
+        assert "precious" not in reason
+        assert client.record("the rest is served")["status"] == "inserted"
+        assert client.list()["total"] == 1
+        if name == "global":
+            with pytest.raises(ReadOnly, match=r"global\.json"):
+                client.learn("something for good")
+    place.stop()
+    assert path.read_bytes() == damaged
+    place.start()
+    with place.client(session="s1") as client:
+        assert client.list()["total"] == 1
 
 
 def test_a_fact_forgotten_after_a_move_that_was_cut_off_stays_forgotten(place: Place) -> None:
@@ -628,6 +643,7 @@ def test_the_log_holds_nothing_of_what_is_remembered(place: Place) -> None:
         client.consolidate()
         with pytest.raises(NotFound):
             client.show("no such secret")
+        client.call("snapshot")
         (stored,) = json.loads((place.store / "s1.json").read_text())["_milkd"]["shown"]
         assert stored == client.list()["percepts"][0]["id"]
         client.session_close("s1")

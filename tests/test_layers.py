@@ -18,7 +18,7 @@ CLIENT = {"autostart", "chunks", "client", "dial", "doubt", "events", "link", "m
 MAY_IMPORT = {
     "__init__": {"client"},
     "__main__": {"daemon"},
-    "cli": {"cli", "client", "rpc"},
+    "cli": {"cli", "client", "rpc", "upkeep"},
     "client": {"client", "rpc"},
     "daemon": {"daemon", "engine", "rpc", "store", "wordlists"},
     "engine": {"engine"},
@@ -26,6 +26,7 @@ MAY_IMPORT = {
     "paths": set(),
     "rpc": {"rpc"},
     "store": {"engine", "store"},
+    "upkeep": {"engine", "store", "upkeep", "wordlists"},
     "wordlists": {"engine"},
 }
 MAY_USE_TRIO = {"daemon"}
@@ -112,6 +113,15 @@ def test_imports_go_downwards(path: Path) -> None:
 def test_trio_belongs_to_the_daemon(path: Path) -> None:
     if layer_of(path) not in MAY_USE_TRIO:
         assert "trio" not in {name.split(".")[0] for name in imports(path.read_text())}
+
+
+@pytest.mark.parametrize("path", [path for path in MODULES if layer_of(path) == "cli"], ids=name_of)
+def test_a_command_imports_what_works_on_the_store_only_when_it_is_used(path: Path) -> None:
+    tree = ast.parse(path.read_text())
+    tree.body = [node for node in tree.body if not isinstance(node, ast.FunctionDef)]
+    kept = [node for node in tree.body if not isinstance(node, ast.If)]  # TYPE_CHECKING
+    names = {name for node in kept for name in imports(ast.unparse(node))}
+    assert not {name for name in names if name.startswith("milkd.upkeep")}
 
 
 @every_module

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from contextlib import suppress
 
 from milkd.cli.command import Command
+from milkd.cli.files import replace
 from milkd.cli.output import counted
 from milkd.cli.table import Column, draw
 from milkd.errors import ConfigError, WireError
@@ -65,7 +65,9 @@ def write_defaults(config: Config) -> dict[str, object]:
     missing = [name for name in config["values"] if name not in block and name not in document]
     block |= {name: config["values"][name]["default"] for name in missing}
     if missing:
-        _replace(path, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+        replace(path, [text.encode()])
     return {"path": path, "added": missing}
 
 
@@ -80,27 +82,6 @@ def _read(path: str) -> dict[str, Any]:
     if not isinstance(document, dict):
         raise ConfigError(f"{path} does not hold an object; it was left as it is")
     return document
-
-
-def _replace(path: str, text: str) -> None:
-    """Write the file as a whole or not at all; its mode stays."""
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    try:
-        mode = os.stat(path).st_mode & 0o777
-    except FileNotFoundError:
-        mode = 0o600
-    aside = f"{path}.{os.getpid()}.tmp"
-    try:
-        with open(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w") as file:
-            os.fchmod(file.fileno(), mode)
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.rename(aside, path)
-    except BaseException:
-        with suppress(FileNotFoundError):
-            os.unlink(aside)
-        raise
 
 
 def _say_config(answer: Any, out: Output, options: Options) -> None:

@@ -41,6 +41,7 @@ PLACES = {
     "from": "FROM",
     "to": "TO",
     "roles": "--role",
+    "records": "FILE",
     **{
         name: f"--{name.replace('_', '-')}"
         for name in (

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from milkd.cli.command import Options
     from milkd.cli.output import Output
     from milkd.client import Client
-    from milkd.shapes import Health
+    from milkd.shapes import Health, Snapshot
 
 __all__ = ["COMMANDS"]
 
@@ -68,6 +68,15 @@ def _say_pong(_answer: object, out: Output, _options: Options) -> None:
     out.line("pong")
 
 
+def _snapshot(client: Client, _options: Options) -> Snapshot:
+    return client.snapshot()
+
+
+def _say_written(answer: Snapshot, out: Output, _options: Options) -> None:
+    for name in answer["files"]:
+        out.line(visible(name))
+
+
 def _stop(client: Client, _options: Options) -> dict[str, object]:
     return client.call("shutdown")
 
@@ -102,6 +111,14 @@ COMMANDS = {
         _no_arguments,
         about="Exit code 0 if the daemon answers, 3 if none runs (none is started).",
         autostart=False,
+    ),
+    "snapshot": Command(
+        _snapshot,
+        _say_written,
+        _no_arguments,
+        about="Have everything written now to the files that milk reads too, and print their\n"
+        "names.  milkd does so by itself from time to time and when it stops; what was\n"
+        "acknowledged is safe without.",
     ),
     "stop": Command(
         _stop,

@@ -34,6 +34,14 @@ GROUPS = {
         "session": ("sessions", "open, close, drop or list sessions"),
         "consolidate": ("sessions", "let facts fade, and promote or archive those that are due"),
     },
+    "The whole memory": {
+        "export": ("carrying", "write all that is remembered as one JSON document"),
+        "import": ("carrying", "add what such a document holds"),
+        "snapshot": ("service", "have the JSON files written that milk reads"),
+        "check": ("keeping", "look whether the store is sound"),
+        "repair": ("mending", "make a damaged store sound again"),
+        "backup": ("mending", "list earlier versions of the files, or restore one"),
+    },
     "The daemon": {
         "stats": ("service", "print counts and times"),
         "health": ("service", "print whether the daemon can do its work"),
@@ -51,8 +59,9 @@ FOOT = """\
   --json         print the daemon's answer as it is; an error too
   --version      print the version
 
-`milkctl help VERB` tells more.  Except for health, ping and stop, a daemon is started
-if none runs.  Exit codes: 0 done, 1 refused, 2 wrong usage, 3 no daemon."""
+`milkctl help VERB` tells more.  Except for check, repair, backup, health, ping and stop,
+a daemon is started if none runs.  Exit codes: 0 done, 1 refused, 2 wrong usage, 3 no
+daemon."""
 
 
 def command(verb: str) -> Command | None:
@@ -97,6 +106,12 @@ def _commands(module: str) -> dict[str, Command]:
         from milkd.cli.sessions import COMMANDS
     elif module == "service":
         from milkd.cli.service import COMMANDS
+    elif module == "carrying":
+        from milkd.cli.carrying import COMMANDS
+    elif module == "keeping":
+        from milkd.cli.keeping import COMMANDS
+    elif module == "mending":
+        from milkd.cli.mending import COMMANDS
     else:
         from milkd.cli.configure import COMMANDS
     return COMMANDS

@@ -1,17 +1,20 @@
-"""Changes on their way to the disk, and the answers that wait for them."""
+"""Entries on their way to the disk, and the answers that wait for them."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import trio
 
 from milkd.daemon.fatal import trace
-from milkd.engine.changes import Change, scope_of
+from milkd.engine.changes import scope_of
 from milkd.errors import WireError
+
+if TYPE_CHECKING:
+    from milkd.store.entries import Entry
 
 Settled = Callable[[WireError | None], None]
 
@@ -28,24 +31,24 @@ def guarded(hook: Callable[..., None], *arguments: object) -> None:
 
 @dataclass(slots=True, eq=False)
 class Batch:
-    """Changes that become durable, or are undone, together.
+    """Entries that become durable, or are undone, together.
 
     Attributes:
         urgent: Whether somebody may be waiting; side effects of reading alone are not urgent.
         error: Why the batch was undone; None while under way and when durable.
     """
 
-    changes: list[Change] = field(default_factory=list)
+    entries: list[Entry] = field(default_factory=list)
     scopes: set[str] = field(default_factory=set)
     urgent: bool = False
     done: trio.Event = field(default_factory=trio.Event)
     error: WireError | None = None
     hooks: list[Settled] = field(default_factory=list)
 
-    def add(self, changes: Iterable[Change]) -> None:
-        """Append changes, in the order in which they were applied."""
-        for change in changes:
-            self.changes.append(change)
+    def add(self, entry: Entry) -> None:
+        """Append an entry, whose changes were applied."""
+        self.entries.append(entry)
+        for change in entry.changes:
             if (scope := scope_of(change)) is not None:
                 self.scopes.add(scope)
 

@@ -7,7 +7,7 @@ stroke, without an await in between, so that no request sees half of another.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
@@ -17,29 +17,31 @@ import trio
 
 from milkd.daemon.batches import Answer, Batch
 from milkd.daemon.caller import Caller
+from milkd.daemon.checkpoints import Checkpoints
 from milkd.daemon.clock import Clock, SwitchedClocks
 from milkd.daemon.commits import Commits
 from milkd.daemon.config import Config
 from milkd.daemon.disk import Disk, Worker
+from milkd.daemon.edits import Edits
 from milkd.daemon.events import Hub
 from milkd.daemon.fatal import EXIT_SOFTWARE, Fatal, trace
 from milkd.daemon.health import Health
 from milkd.daemon.limits import Limits
 from milkd.daemon.loading import Loading
-from milkd.daemon.replays import Operation, Replays
+from milkd.daemon.replays import Operation, Replays, done_of
 from milkd.daemon.runs import Runs
 from milkd.daemon.sessions import Sessions
+from milkd.daemon.startup import load_store
 from milkd.daemon.uses import Use
-from milkd.daemon.watching import Watch
-from milkd.engine.commands import Command, Now
-from milkd.engine.percept import ARCHIVE, GLOBAL
-from milkd.errors import Failure, StorageFailed, StoreDamaged, VersionMismatch
+from milkd.engine.changes import PerceptDropped
+from milkd.engine.commands import Command, Forget, Now
 
 if TYPE_CHECKING:
     from milkd.engine.changes import Change
     from milkd.engine.engine import Engine
     from milkd.engine.params import Params
-    from milkd.store.store import Store
+    from milkd.store.entries import Entry
+    from milkd.store.interface import Store
 
 Render = Callable[[Any], dict[str, Any]]
 
@@ -113,14 +115,18 @@ class Core:
             engine,
             self.health,
             self.disk,
-            reading=lambda: self.clocks.reading(),
+            wall=lambda: self.now().wall,
             linger_s=self.limits.linger_s,
         )
         self.loading = Loading(engine, store, self.disk, self.commits, self.health)
-        self.commits.settled = self.loading.sweep
-        self.watch = Watch(engine, store, self.disk, self.health)
+        self.commits.settled = self._settled
         self.sessions = Sessions(engine, self.loading, self.clocks, self.hub)
-        self.replays = Replays(self.limits.op_ids)
+        self.replays = Replays(self.limits.op_ids, engine.content)
+        self.checkpoints = Checkpoints(
+            store, engine, self.commits, self.disk, self.health, self.limits, self.replays.dones
+        )
+        self.edits = Edits(self)
+        self.checkpoints.overtaken = self.edits.wake
         self.callers: set[Caller] = set()
         self._connections = count(1)
         self.started_at = self.clock.mono()
@@ -129,22 +135,8 @@ class Core:
         self.active_at = trio.current_time()
 
     def load_store(self) -> None:
-        """Take in what is on disk, before anybody is served.
-
-        Raises:
-            StoreDamaged: global.json or archive.json cannot be read.
-            VersionMismatch: A newer milkd wrote one of them.
-            Poisoned: What is on disk is unknown.
-        """
-        for name in (GLOBAL, ARCHIVE):
-            loaded = self.store.load(name)
-            self.engine.load(loaded.image, loaded.image.running_seconds)
-            self.commits.loaded(loaded.image)
-            self.health.note_file(name, loaded.warnings)
-        self.clocks.start_global(self.engine.image(GLOBAL).running_seconds)
-        for name in self.store.sessions():
-            self._adopt(name)
-        self._finish_moves()
+        """Take in what is on disk, before anybody is served; raises as `startup.load_store`."""
+        load_store(self)
 
     def new_caller(self) -> Caller:
         """What stands for a new connection; the space keeps its name from being a session's."""
@@ -152,15 +144,19 @@ class Core:
 
     def now(self) -> Now:
         """The time, as commands are handed it."""
-        return Now(self.clock.wall(), self.clocks.reading())
+        # To the microsecond, as files have it: a replay must give what was there.
+        return Now(round(self.clock.wall(), 6), self.clocks.reading())
 
-    def execute(self, command: Command, render: Render) -> Answer:
+    def execute(
+        self, command: Command, render: Render, operation: Operation | None = None
+    ) -> Answer:
         """Decide and apply a command.
 
         Args:
             command: Its session is open.
             render: Makes the answer's body of the result.  For a change it runs before
                 anything is applied, so that a fault in it changes nothing.
+            operation: Under which the answer can be had again, after a restart too.
 
         Raises:
             WireError: The engine refuses; nothing was changed.
@@ -170,13 +166,21 @@ class Core:
         decision = self.engine.decide(command, self.now())
         uses = [change for change in decision.changes if isinstance(change, Use)]
         if len(uses) == len(decision.changes):
-            need = self.commits.newest()
-            self._apply(uses)
+            self.apply(uses)
             self.commits.add_uses(uses)
-            return Answer(partial(render, decision.result), need)
+            if operation is None or self.commits.refusal is not None:
+                return Answer(partial(render, decision.result), self.commits.newest())
+            # Nothing changed, but done again after a restart it might.
+            body = render(decision.result)
+            batch = self.commits.add((), _kind(command), done=done_of(operation, body))
+            return Answer(lambda: body, batch)
+        self.commits.check(decision.changes)
         body = render(decision.result)
-        self._apply(decision.changes)
-        return Answer(lambda: body, self.commits.add(decision.changes), changes=True)
+        done = None if operation is None else done_of(operation, body)
+        gone = self._forgotten(command, decision.changes)
+        self.apply(decision.changes)
+        batch = self.commits.add(decision.changes, _kind(command), done=done, scrub=tuple(gone))
+        return Answer(lambda: body, batch, changes=True)
 
     def preview(self, command: Command, render: Render) -> Answer:
         """What a command would answer, without doing it."""
@@ -191,7 +195,12 @@ class Core:
             self.replays.remember(call.operation, done)
         return done
 
-    def _apply(self, changes: Iterable[Change]) -> None:
+    def apply(self, changes: Iterable[Change]) -> None:
+        """Make changes so in memory.
+
+        Raises:
+            Fatal: One could not be applied; memory is in an unknown state.
+        """
         try:
             for change in changes:
                 self.engine.apply(change)
@@ -203,19 +212,20 @@ class Core:
         self.engine.configure(params)
         self.clocks.choose(params.running_time)
 
-    def _finish_moves(self) -> None:
-        """What a crash left in two files at once is in one from now on, if the disk lets us."""
-        try:
-            self.store.finish_moves()
-        except Failure as error:
-            self.commits.complain("a move between two files could not be finished", error)
+    def _forgotten(self, command: Command, changes: Iterable[Change]) -> Mapping[str, set[str]]:
+        """What is to leave no trace, by id: everything it says or said."""
+        if not isinstance(command, Forget):
+            return {}
+        dropped = {change.id for change in changes if isinstance(change, PerceptDropped)}
+        gone = {each: self.engine.texts(each) for each in dropped}
+        self.checkpoints.forget(gone)
+        return gone
 
-    def _adopt(self, name: str) -> None:
-        try:
-            loaded = self.store.load(name)
-        except (StoreDamaged, VersionMismatch, StorageFailed) as error:
-            self.sessions.adopt_unreadable(name)
-            self.loading.complain(name, error)
-        else:
-            self.sessions.adopt(loaded.image)
-            self.health.note_file(name, loaded.warnings)
+    def _settled(self, entries: Sequence[Entry]) -> None:
+        """A batch is durable, or was undone, which leaves no entries."""
+        self.checkpoints.durable(entries)
+        self.loading.sweep()
+
+
+def _kind(command: Command) -> str:
+    return type(command).__name__.lower()

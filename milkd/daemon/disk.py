@@ -1,11 +1,14 @@
 """Blocking file work, off the Trio thread.
 
 Everything that touches the store's files goes through one `Disk`, one call at a
-time, so that a slow disk holds up nobody who does not need it.
+time, so that a slow disk holds up nobody who does not need it.  What takes long has
+a thread of its own, beside that.
 """
 
 from __future__ import annotations
 
+import time
+from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import trio
@@ -15,6 +18,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 LOOK = 1.0  # seconds that a look at the disk may take
+PAUSE = 0.0002  # seconds in which a long job leaves the interpreter to the loop
 
 
 class Disk(Protocol):
@@ -22,6 +26,12 @@ class Disk(Protocol):
 
     async def run(self, call: Callable[[], T]) -> T:
         """What the call returns.  Once begun, the call is awaited, whatever is cancelled."""
+
+    async def slow(self, call: Callable[[Callable[[], None]], T]) -> T:
+        """What a long job returns, which may run beside `run`, and is awaited like that.
+
+        It is handed a function to call now and then, which gives others a turn.
+        """
 
     async def look(self, call: Callable[[], T]) -> T | None:
         """What a quick call returns that changes nothing; None if the disk does not answer."""
@@ -32,12 +42,20 @@ class Worker:
 
     def __init__(self) -> None:
         self._one = trio.CapacityLimiter(1)
+        self._slow = trio.CapacityLimiter(1)
         self._look = trio.CapacityLimiter(1)
 
     async def run(self, call: Callable[[], T]) -> T:
         """Run the call in the thread."""
         with trio.CancelScope(shield=True):
             result = await trio.to_thread.run_sync(call, limiter=self._one)
+        return result
+
+    async def slow(self, call: Callable[[Callable[[], None]], T]) -> T:
+        """Run the call in a thread that gives way to the loop."""
+        job = partial(call, partial(time.sleep, PAUSE))
+        with trio.CancelScope(shield=True):
+            result = await trio.to_thread.run_sync(job, limiter=self._slow)
         return result
 
     async def look(self, call: Callable[[], T]) -> T | None:

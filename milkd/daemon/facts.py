@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from milkd.daemon.batches import Answer
     from milkd.daemon.core import Call, Core
+    from milkd.daemon.replays import Operation
     from milkd.errors import WireError
 
 COUNTS = ("decayed", "pruned", "promoted", "merged", "archived", "evicted", "global_total")
@@ -67,12 +68,15 @@ async def consolidate(core: Core, call: Call) -> Answer:
     session = call.arguments.get("session")
     if session is None:
         await core.loading.only_open()
-    return core.once(call, partial(run_pass, core, session))
+    return core.once(call, partial(run_pass, core, session, operation=call.operation))
 
 
-def run_pass(core: Core, session: str | None, *, ending: bool = False) -> Answer:
+def run_pass(
+    core: Core, session: str | None, *, ending: bool = False, operation: Operation | None = None
+) -> Answer:
     """Do a pass, and tell of it once it is on disk; with `ending` it is the session's last."""
-    answer = core.execute(Consolidate(session=session, ending=ending), render.result)
+    command = Consolidate(session=session, ending=ending)
+    answer = core.execute(command, render.result, operation)
 
     def settled(error: WireError | None) -> None:
         if error is None:
@@ -85,7 +89,7 @@ def run_pass(core: Core, session: str | None, *, ending: bool = False) -> Answer
 
 
 def _run(core: Core, call: Call, command: Command) -> Answer:
-    answer = core.execute(command, _RENDERERS.get(call.method, render.result))
+    answer = core.execute(command, _RENDERERS.get(call.method, render.result), call.operation)
     if answer.changes or call.method in STATING:
         answer.when_settled(partial(_tell, core, call, answer))
     return answer

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 from milkd.daemon import vetting
+from milkd.daemon.exporting import entry_of
 from milkd.engine.percept import ARCHIVE, GLOBAL, Edge, Engram, Percept, ScopeImage
 from milkd.errors import TooLarge
 from milkd.paths import valid_session
@@ -16,12 +17,11 @@ if TYPE_CHECKING:
 
 E = TypeVar("E")
 Record = Mapping[str, object]
-OURS = frozenset({"scope", "kind", "session", "rank_score"})
-"""Keys of a record that say where a percept is, not what it is."""
 
 
 @dataclass(slots=True)
 class _Gathered:
+    extra: dict[str, object] = field(default_factory=dict)
     percepts: list[Percept] = field(default_factory=list)
     engrams: list[Engram] = field(default_factory=list)
     edges: list[Edge] = field(default_factory=list)
@@ -67,6 +67,7 @@ class Intake:
                 percepts=tuple(gathered.percepts),
                 engrams=tuple(gathered.engrams),
                 edges=tuple(gathered.edges),
+                extra=gathered.extra,
             )
             for name, gathered in self._scopes.items()
         )
@@ -84,11 +85,12 @@ class Intake:
 
     def progress(self) -> dict[str, object]:
         """The answer to a part of the import: how it stands so far."""
-        return {"accepted": len(self._numbers), "refused": _listed(self.refused)}
+        extras = sum(bool(gathered.extra) for gathered in self._scopes.values())
+        return {"accepted": len(self._numbers) - extras, "refused": _listed(self.refused)}
 
     def _gather(self, record: Record) -> None:
         scope = _scope(record)
-        value = {key: item for key, item in record.items() if key not in OURS}
+        value = entry_of(record)
         match record.get("kind", "percept"):
             case "percept":
                 percept = self._new(vetting.percept(value, scope))
@@ -99,10 +101,24 @@ class Intake:
             case "edge":
                 edge = vetting.edge(value)
                 self._keep(scope, "edges", self._gathered(scope).edges, edge)
-            case "meta":
-                pass  # running time is each store's own affair
+            case "meta":  # running time is each store's own affair
+                self._annotate(scope, vetting.extra(value.get("extra")))
+            case "unreadable":
+                raise vetting.unreadable(value)
+            case "damaged":
+                raise ValueError("the store that it comes from could not read what belongs here")
             case _:
                 raise ValueError("kind: expected percept, engram, edge or meta")
+
+    def _annotate(self, scope: str, extra: Mapping[str, object]) -> None:
+        if not extra:
+            return
+        known = self._gathered(scope).extra
+        for key in known.keys() & extra.keys():
+            if known[key] != extra[key]:
+                raise ValueError(f"extra: another record has another value of {key[:40]!a}")
+        known.update(extra)
+        self._numbers[scope, "extra", 0] = self.count
 
     def _gathered(self, scope: str) -> _Gathered:
         return self._scopes.setdefault(scope, _Gathered())

@@ -47,11 +47,17 @@ class Limits:
     lease_check_s: float = 15.0
     linger_s: float = 1.0
     """Uses of percepts are written after so long when nothing else needs writing."""
+    checkpoint_bytes: int = 1 << 20
+    """The files are written when the journal has grown by so much,"""
+    checkpoint_entries: int = 5_000
+    """or by so many entries,"""
+    checkpoint_idle_s: float = 30.0
+    """or when nothing changed for so long."""
     events: int = 256
     """Events that may wait for one subscriber; the oldest go first."""
     op_ids: int = 4096
     """Results remembered for repeated operations."""
-    import_records: int = 100_000
+    import_records: int = 1_000_000
     """Records that one connection may hand over before `final`."""
     page_bytes: int = 1024 * 1024
     """Content in one page of an export."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from milkd.daemon.health import Health
     from milkd.engine.engine import Engine
     from milkd.engine.percept import ScopeImage
-    from milkd.store.store import Store
+    from milkd.store.interface import Store
 
 
 class Loading:
@@ -60,14 +60,24 @@ class Loading:
         async with self._lock:
             if self._engine.is_loaded(name):
                 return
-            try:
-                loaded = await self._disk.run(partial(self._store.load, name))
-            except (StoreDamaged, VersionMismatch) as error:
-                self.complain(name, error)
-                raise
-            self._health.note_file(name, loaded.warnings)
-            self._engine.load(loaded.image, loaded.image.running_seconds)
-            self._commits.loaded(loaded.image)
+            image = self._commits.kept.parked(name)
+            if image is None:
+                image = await self._found(name)
+            self._engine.load(image, image.running_seconds)
+
+    async def _found(self, name: str) -> ScopeImage:
+        """A session as it is on disk."""
+        try:
+            found = await self._disk.run(partial(self._store.find, name))
+        except (StoreDamaged, VersionMismatch) as error:
+            self.complain(name, error)
+            raise
+        self._health.note_file(name, found.loaded.warnings)
+        if found.frozen is not None:
+            self._commits.frozen[name] = found.frozen
+        image = self._engine.without_known(found.loaded.image)
+        self._commits.kept.loaded(found, image)
+        return image
 
     def complain(self, name: str, error: Exception) -> None:
         """Tell that a session cannot be opened."""
@@ -100,9 +110,10 @@ class Loading:
         """Unload what is loaded without need."""
         for name in self._lodgers():
             if not self._visits[name] and not self._commits.holds(name):
-                self.unloaded(self._engine.image(name))
+                image = self._engine.image(name)
+                self.unloaded(image)
                 self._engine.unload(name)
-                self._commits.unloaded(name)
+                self._commits.kept.unloaded(image, self._commits.durable)
         if not self._lodgers():
             self._quiet.set()
 

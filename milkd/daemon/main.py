@@ -7,6 +7,7 @@ failed, 75 another daemon is running, 78 the store cannot be used.
 from __future__ import annotations
 
 import contextlib
+import gc
 import logging
 import os
 import resource
@@ -33,15 +34,17 @@ from milkd.daemon.fatal import (
     trace,
 )
 from milkd.daemon.limits import Limits
+from milkd.daemon.network import Heartbeat, notes
 from milkd.daemon.notify import notify
 from milkd.daemon.options import IDLE_EXIT_S, Options, parse
 from milkd.daemon.server import Server
 from milkd.engine.engine import Engine
 from milkd.engine.params import DEFAULT
 from milkd.errors import AlreadyRunning, ConfigError, Failure, StoreDamaged, VersionMismatch
+from milkd.store import mounts
 from milkd.store.files import Poisoned
 from milkd.store.lock import StoreLock
-from milkd.store.store import FileStore
+from milkd.store.store import JournalStore
 
 if TYPE_CHECKING:
     import socket
@@ -49,6 +52,7 @@ if TYPE_CHECKING:
 
 DESCRIPTORS = 4096  # asked of the system, if it lets us
 SPARE = 24  # descriptors kept for files, the loop and the like
+SWITCH = 0.001  # seconds that a thread may keep the interpreter while the loop wants it
 FEWEST = 4  # connections, however few descriptors there are
 STOPPING = (signal.SIGTERM, signal.SIGINT)
 HEEDED = (*STOPPING, signal.SIGHUP)
@@ -75,20 +79,24 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _failed(EXIT_USAGE, str(error))
     except (StoreDamaged, VersionMismatch) as error:
         return _failed(EXIT_STORE, f"cannot use the store {options.store}: {error}")
-    except (Failure, Poisoned, OSError) as error:
+    except (Failure, Poisoned) as error:
         return _failed(EXIT_IO, str(error))
+    except OSError as error:
+        return _failed(EXIT_IO, f"cannot serve the store {options.store}: {error}")
 
 
 def run(options: Options) -> int:
     """Lock the store and serve it until told to stop."""
     os.umask(0o077)
+    sys.setswitchinterval(SWITCH)
     handed_over = activated()
     path = _socket_path(options, handed_over)
-    lock = StoreLock(options.store, {"version": milkd.__version__, "socket": path})
+    about = {"version": milkd.__version__, "socket": path}
+    lock = StoreLock(options.store, about, network=mounts.network_of(options.store))
     lock.acquire(options.lock_wait_s)
     address = Address(path, options.store)
     try:
-        return trio.run(_serve, options, address, handed_over, _keep_signals())
+        return trio.run(_serve, options, address, lock, handed_over, _keep_signals())
     except BaseExceptionGroup as group:
         fatal = _first_fatal(group) or Fatal(EXIT_SOFTWARE, f"a fault of milkd\n{trace(group)}")
         return _failed(fatal.code, fatal.reason)
@@ -101,11 +109,18 @@ def run(options: Options) -> int:
 
 
 async def _serve(
-    options: Options, address: Address, handed_over: socket.socket | None, early: list[int]
+    options: Options,
+    address: Address,
+    lock: StoreLock,
+    handed_over: socket.socket | None,
+    early: list[int],
 ) -> int:
     """Load the store and serve it.  Nobody is served before, so this may block meanwhile."""
-    core = _core(options, address.path)
-    core.load_store()
+    core = _core(options, address.path, lock.refusal)
+    for number, note in enumerate(notes(options.store, address.path, mounts.read_mounts())):
+        _log.warning("%s", note)
+        core.health.note(f"network {number}", note)
+    _load(core)
     core.config.start()
     listening = address.take() if handed_over is None else handed_over
     endpoint.write(options.store, address.path)
@@ -118,15 +133,26 @@ async def _serve(
     with trio.open_signal_receiver(*HEEDED) as signals:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(_obey, signals, server)
+            if lock.beats:
+                nursery.start_soon(Heartbeat(core, lock).run)
             if set(early) & set(STOPPING):
                 server.stop()
             code = await server.run(lambda: _announce(options, address.path))
             nursery.cancel_scope.cancel(reason="the daemon has stopped")
-    core.store.close()
     return code
 
 
-def _core(options: Options, socket_path: str) -> Core:
+def _load(core: Core) -> None:
+    """Load the store, and keep what stays from being looked through for garbage ever again."""
+    gc.disable()
+    try:
+        core.load_store()
+        gc.freeze()
+    finally:
+        gc.enable()
+
+
+def _core(options: Options, socket_path: str, refusal: str | None) -> Core:
     identity = Identity(
         version=milkd.__version__,
         run_id=new_uuid(),
@@ -136,7 +162,7 @@ def _core(options: Options, socket_path: str) -> Core:
     )
     return Core(
         Engine(DEFAULT, wordlists.load()),
-        FileStore(options.store),
+        JournalStore(options.store, refusal=refusal),
         identity,
         config_path=options.config,
         limits=replace(Limits(), connections=_connections()),

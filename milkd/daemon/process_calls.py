@@ -47,7 +47,7 @@ async def ping(_: Core, __: Call) -> Answer:
 
 async def health(core: Core, __: Call) -> Answer:
     """Whether all is well."""
-    await core.watch.look()
+    await core.edits.look()
     scopes = (GLOBAL, ARCHIVE, *core.sessions.names())
     indexed = sum(core.engine.count(scope) for scope in scopes)
     unread = {scope: count for scope in scopes if (count := core.engine.unreadable(scope))}

@@ -67,6 +67,7 @@ class Server:
     async def refresh(self) -> None:
         """Read again what others may have changed."""
         await self._core.config.refresh()
+        await self._core.edits.look()
 
     async def run(self, ready: Callable[[], None] = lambda: None) -> int:
         """Serve until told to stop; the exit code.
@@ -80,7 +81,8 @@ class Server:
             nursery.start_soon(self._accept, nursery)
             nursery.start_soon(session_calls.watch_leases, core)
             nursery.start_soon(core.config.watch, limits.config_poll_s)
-            nursery.start_soon(core.watch.watch, limits.files_poll_s, lambda: core.callers)
+            nursery.start_soon(core.edits.watch, limits.files_poll_s, lambda: core.callers)
+            nursery.start_soon(core.checkpoints.run)
             nursery.start_soon(self._watch_address)
             nursery.start_soon(self._watch_idleness, nursery)
             interval = notify.watchdog_interval()
@@ -167,13 +169,21 @@ class Server:
             await self._core.loading.only_open()
             self._close_sessions()
             batch = commits.flush()
-            if batch is None:
-                return None
-            await batch.done.wait()
-            if isinstance(batch.error, ReadOnly) and not commits.succeeded:
-                return None  # a store that never took anything is no accident
-            return None if batch.error is None else str(batch.error)
+            if batch is not None:
+                await batch.done.wait()
+                if batch.error is not None:
+                    return None if self._never_took_anything(batch.error) else str(batch.error)
+            await self._core.edits.look()
+            await self._core.checkpoints.finish()
+            return None
+        if commits.latest() is None:
+            _log.warning("the files were not saved within %g s; the journal has everything", limit)
+            return None
         return f"the disk was not done within {limit:g} s"
+
+    def _never_took_anything(self, error: WireError) -> bool:
+        """Whether it is a store that is read only from the start: that is no accident."""
+        return isinstance(error, ReadOnly) and not self._core.commits.succeeded
 
     def _unsaved(self, reason: str | None) -> StorageFailed | None:
         """The answer to who asked for the end, if it is not a good one."""

@@ -19,6 +19,7 @@ from milkd.engine.results import Report
 
 if TYPE_CHECKING:
     from milkd.daemon.core import Call, Core
+    from milkd.daemon.replays import Operation
     from milkd.daemon.sessions import Listed, Undo
     from milkd.errors import WireError
 
@@ -45,7 +46,7 @@ async def session_close(core: Core, call: Call) -> Answer:
     core.sessions.check_known(name)
     visited = (name,) if core.sessions.is_adjourned(name) else ()
     async with core.loading.visiting(visited):
-        return core.once(call, partial(_end, core, name))
+        return core.once(call, partial(_end, core, name, call.operation))
 
 
 async def session_drop(core: Core, call: Call) -> Answer:
@@ -56,7 +57,7 @@ async def session_drop(core: Core, call: Call) -> Answer:
         return done
     core.sessions.check_known(name)
     async with core.loading.visiting((name,)):
-        return core.once(call, partial(_drop, core, name))
+        return core.once(call, partial(_drop, core, name, call.operation))
 
 
 async def session_list(core: Core, call: Call) -> Answer:
@@ -81,13 +82,16 @@ def listed(session: Listed) -> render.Wire:
     }
 
 
-def close_session(core: Core, name: str, *, ending: bool) -> Answer:
+def close_session(
+    core: Core, name: str, *, ending: bool, operation: Operation | None = None
+) -> Answer:
     """Close an open session with a pass.
 
     Args:
         ending: Whether somebody ended it, so that it begins anew when it is opened next.
+        operation: Under which the answer can be had again.
     """
-    answer = run_pass(core, name, ending=ending)
+    answer = run_pass(core, name, ending=ending, operation=operation)
     _finish(core, answer, "closed", name, core.sessions.close(name))
     return answer
 
@@ -96,6 +100,8 @@ async def watch_leases(core: Core) -> NoReturn:
     """Close the sessions that everybody has left, for ever."""
     while True:
         await trio.sleep(core.limits.lease_check_s)
+        if core.commits.refusal is not None:
+            continue  # the pass that closes a session would be refused, each time anew
         for name in core.sessions.expired(core.limits.lease_s):
             try:
                 close_session(core, name, ending=False)
@@ -103,16 +109,16 @@ async def watch_leases(core: Core) -> NoReturn:
                 _log.error("session %s could not be closed\n%s", name, trace(error))
 
 
-def _end(core: Core, name: str) -> Answer:
+def _end(core: Core, name: str, operation: Operation | None) -> Answer:
     if core.sessions.is_open(name):
-        return close_session(core, name, ending=True)
+        return close_session(core, name, ending=True, operation=operation)
     if core.sessions.is_adjourned(name) and core.engine.is_loaded(name):
-        return run_pass(core, name, ending=True)
+        return run_pass(core, name, ending=True, operation=operation)
     return at_once(render.report(Report(global_total=core.engine.count(GLOBAL))))
 
 
-def _drop(core: Core, name: str) -> Answer:
-    answer = core.execute(DropSession(session=name), render.result)
+def _drop(core: Core, name: str, operation: Operation | None) -> Answer:
+    answer = core.execute(DropSession(session=name), render.result, operation)
     _finish(core, answer, "dropped", name, core.sessions.drop(name))
     return answer
 

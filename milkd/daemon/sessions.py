@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import trio
 
 from milkd.errors import NotFound
+from milkd.store.checkpoint import is_void
 
 if TYPE_CHECKING:
     from milkd.daemon.caller import Caller
@@ -70,7 +71,7 @@ class Sessions:
     def adopt(self, image: ScopeImage) -> None:
         """Take note of a closed session that the store has."""
         self._engine.set_dormant(image.name, {p.id: p.content for p in image.percepts})
-        self._closed[image.name] = _as_closed(image)
+        self._list_closed(image)
 
     def adopt_unreadable(self, name: str) -> None:
         """Take note of a closed session whose file cannot be read."""
@@ -185,7 +186,7 @@ class Sessions:
     def _register(self, name: str, session: OpenSession) -> None:
         self._open[name] = session
         self._closed.pop(name, None)
-        self._clocks.start(name, self._engine.image(name).running_seconds)
+        self._clocks.start(name, self._engine.read_at(name))
 
     def _left(self, image: ScopeImage) -> None:
         """A session that is not open is being unloaded; it may have changed while loaded."""
@@ -197,12 +198,6 @@ class Sessions:
             self._closed.pop(image.name, None)
         else:
             self._closed[image.name] = _as_closed(image)
-
-
-def is_void(image: ScopeImage) -> bool:
-    """Whether a session holds nothing, and so has no file."""
-    held = image.percepts or image.engrams or image.edges or image.unreadable
-    return not (held or image.extra or image.shown)
 
 
 def _as_closed(image: ScopeImage) -> Listed:

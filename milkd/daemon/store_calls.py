@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 from milkd.daemon.batches import Answer, at_once
 from milkd.daemon.exporting import Export, Position, count, page, unknown_cursor
 from milkd.daemon.importing import Intake
-from milkd.daemon.sessions import is_void
-from milkd.engine.changes import Used
 from milkd.engine.commands import Import
 from milkd.engine.percept import ARCHIVE, GLOBAL, ScopeImage
 from milkd.errors import StoreDamaged, VersionMismatch, WireError
+from milkd.store.checkpoint import is_void
 
 if TYPE_CHECKING:
     from milkd.daemon import render
     from milkd.daemon.core import Call, Core
+    from milkd.daemon.replays import Operation
 
 PAGE = 100  # records of a page unless told otherwise
 
@@ -24,11 +24,11 @@ PAGE = 100  # records of a page unless told otherwise
 async def snapshot(core: Core, _: Call) -> Answer:
     """Write every loaded scope now, changed or not."""
     core.commits.check()
-    held = [name for name in core.engine.sessions() if not is_void(core.engine.image(name))]
-    scopes = (GLOBAL, ARCHIVE, *held)
-    touched = [Used(scope, (), core.clock.wall()) for scope in scopes]
+    scopes = [name for name in core.engine.sessions() if not is_void(core.engine.image(name))]
+    scopes = [GLOBAL, ARCHIVE, *scopes]
+    core.commits.kept.want(scopes)
     body: render.Wire = {"files": [f"{scope}.json" for scope in scopes]}
-    return Answer(lambda: body, core.commits.add(touched), changes=True)
+    return Answer(lambda: body, core.checkpoints.ask(), changes=True)
 
 
 async def export(core: Core, call: Call) -> Answer:
@@ -62,11 +62,13 @@ async def import_(core: Core, call: Call) -> Answer:
     async with core.loading.visiting(intake.sessions()):
         if arguments.get("dry_run"):
             return core.preview(command, intake.outcome)
-        return core.once(call, partial(_apply_import, core, command, intake))
+        return core.once(call, partial(_apply_import, core, command, intake, call.operation))
 
 
-def _apply_import(core: Core, command: Import, intake: Intake) -> Answer:
-    answer = core.execute(command, intake.outcome)
+def _apply_import(
+    core: Core, command: Import, intake: Intake, operation: Operation | None
+) -> Answer:
+    answer = core.execute(command, intake.outcome, operation)
 
     def settled(error: WireError | None) -> None:
         if error is None:
@@ -98,9 +100,17 @@ async def _image(core: Core, under_way: Export, name: str) -> ScopeImage:
         if core.engine.is_loaded(name):
             under_way.images[name] = core.engine.image(name)
         else:
-            loaded = await core.disk.run(lambda: core.store.load(name))
-            under_way.images[name] = loaded.image
+            under_way.images[name] = await _closed(core, name)
     return under_way.images[name]
+
+
+async def _closed(core: Core, name: str) -> ScopeImage:
+    """A session that is not loaded."""
+    parked = core.commits.kept.parked(name)
+    if parked is not None:
+        return parked
+    found = await core.disk.run(partial(core.store.find, name))
+    return core.engine.without_known(found.loaded.image)
 
 
 def _page(

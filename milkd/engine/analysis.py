@@ -82,7 +82,8 @@ class Analyzer:
 
     def stem(self, word: str) -> str:
         """The stem of one word."""
-        if self.params.stemmer == "none":
+        # A number has no stem but itself, and there are too many of them to remember.
+        if self.params.stemmer == "none" or (word.isdecimal() and word.isascii()):
             return word
         stem = self._stems.get(word)
         if stem is None:

@@ -139,6 +139,20 @@ class ScopeDropped:
     scope: str
 
 
+@dataclass(frozen=True, slots=True)
+class Annotated:
+    """What milkd keeps of the scope's file without using it is now this.
+
+    Attributes:
+        extra: Top-level keys that this version does not know.
+        unreadable: (list name, position, raw value) of entries that are not valid.
+    """
+
+    scope: str
+    extra: Mapping[str, object]
+    unreadable: tuple[tuple[str, int, object], ...]
+
+
 Change = (
     PerceptPut
     | PerceptDropped
@@ -153,6 +167,7 @@ Change = (
     | Shown
     | AudienceLeft
     | ScopeDropped
+    | Annotated
 )
 
 

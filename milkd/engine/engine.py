@@ -28,8 +28,9 @@ from milkd.engine.memory import Memory
 from milkd.engine.percept import ARCHIVE, GLOBAL, ScopeImage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
+    from milkd.engine.capture import Capture
     from milkd.engine.changes import Change
     from milkd.engine.commands import Command, Now
     from milkd.engine.lexicon import Lexicon
@@ -86,6 +87,42 @@ class Engine:
         """
         self._memory.load(image, running)
 
+    def put_back(self, image: ScopeImage) -> None:
+        """Take a scope in as it was when its image was made, whatever else is loaded."""
+        self._memory.put_back(image, image.running_seconds)
+
+    def without_known(self, image: ScopeImage) -> ScopeImage:
+        """A session's or the archive's image without what global holds too, if it does."""
+        return self._memory.without_known(image)
+
+    def without(self, image: ScopeImage, ids: Collection[str]) -> ScopeImage:
+        """An image without some percepts and all that hangs on them; itself if it has none."""
+        return self._memory.without(image, ids)
+
+    def content(self, percept_id: str) -> str | None:
+        """The words of a percept in global or in a loaded session."""
+        found = (scope.get(percept_id) for scope in self._memory.live())
+        return next((percept.content for percept in found if percept is not None), None)
+
+    def texts(self, percept_id: str) -> set[str]:
+        """All that a percept of a loaded scope says or said, by whatever words it is kept."""
+        found = (scope.get(percept_id) for scope in self._memory.scopes.values())
+        return {
+            text
+            for percept in found
+            if percept is not None
+            for text in (percept.content, *(wording.content for wording in percept.wordings))
+        }
+
+    def exists(self, percept_id: str, *, beside: str | None = None) -> bool:
+        """Whether any scope, but for one, has the percept: loaded, archived or closed."""
+        return self._memory.exists(percept_id, beside)
+
+    def ids(self) -> frozenset[str]:
+        """All percepts of all scopes: loaded, archived or closed."""
+        loaded = (scope.slots for scope in self._memory.scopes.values())
+        return frozenset().union(*loaded, *self._memory.dormant.values())
+
     def unload(self, session: str) -> None:
         """Let a session go; its ids and contents are remembered, its rows are not."""
         scope = self._memory.scopes.pop(session)
@@ -115,6 +152,26 @@ class Engine:
     def image(self, scope: str) -> ScopeImage:
         """A loaded scope as a value; untouched percepts are the same objects each time."""
         return self._memory.scopes[scope].image()
+
+    def capture(self, scope: str) -> Capture:
+        """A loaded scope as it is now, to be made a value of later, in any thread."""
+        return self._memory.scopes[scope].capture()
+
+    def freshen(self, capture: Capture, image: ScopeImage, rows: range) -> None:
+        """Remember percepts that were made of a capture, so that they need not be made again.
+
+        Args:
+            capture: Of a scope that may have changed since, and been let go.
+            image: The value made of it.
+            rows: Which of its percepts; a few thousand take some milliseconds.
+        """
+        scope = self._memory.scopes.get(capture.name)
+        if scope is not None:
+            scope.freshen(capture, image, rows)
+
+    def read_at(self, scope: str) -> float:
+        """The latest reading of a loaded scope's running clock that left a trace."""
+        return self._memory.scopes[scope].read_at
 
     def count(self, scope: str) -> int:
         """Percepts in a loaded scope."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from milkd.engine import kernels
 from milkd.engine.audience import Audience
 from milkd.engine.changes import (
+    Annotated,
     AudienceLeft,
     Awarded,
     Change,
@@ -23,13 +24,13 @@ from milkd.engine.changes import (
     Shown,
     Used,
 )
-from milkd.engine.percept import ARCHIVE, AT_ODDS, GLOBAL, Edge, Percept, ScopeImage
+from milkd.engine.percept import ARCHIVE, AT_ODDS, GLOBAL, Edge, Engram, Percept, ScopeImage
 from milkd.engine.ranking import freshness, order_score, rank_score, recency_scale
 from milkd.engine.scope import Scope
 
 if TYPE_CHECKING:
     from array import array
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from milkd.engine.analysis import Analyzer
     from milkd.engine.params import Params
@@ -69,12 +70,13 @@ class Memory:
         shared = self.scopes[GLOBAL]
         return (shared,) if session is None else (shared, self.scopes[session])
 
-    def exists(self, percept_id: str) -> bool:
-        """Whether any scope has the percept: loaded, archived or closed."""
+    def exists(self, percept_id: str, beside: str | None = None) -> bool:
+        """Whether any scope has the percept: loaded, archived or closed; `beside` one of them."""
+        scopes = [scope for scope in self.scopes.values() if scope.name != beside]
         return (
-            any(percept_id in scope for scope in self.scopes.values())
+            any(percept_id in scope for scope in scopes)
             or any(percept_id in contents for contents in self.dormant.values())
-            or any(scope.holds_unread(percept_id) for scope in self.scopes.values())
+            or any(scope.holds_unread(percept_id) for scope in scopes)
         )
 
     def is_live(self, percept_id: str) -> bool:
@@ -129,15 +131,31 @@ class Memory:
         return rank_score(columns.w[slot], columns.evidence[slot], u, c)
 
     def load(self, image: ScopeImage, running: float) -> None:
-        """Take a scope in.  An id that global has already is left out.
+        """Take a scope in, without what global has already (`without_known`)."""
+        self.put_back(self.without_known(image), running)
 
-        It is in both files when a crash came between saving the one and the other.
-        """
-        if image.name != GLOBAL and GLOBAL in self.scopes:
-            shared = self.scopes[GLOBAL]
-            image = _without(image, {p.id for p in image.percepts if p.id in shared})
+    def put_back(self, image: ScopeImage, running: float) -> None:
+        """Take a scope in as it is."""
         self.scopes[image.name] = Scope.from_image(image, self.analyzer, running)
         self.dormant.pop(image.name, None)
+
+    def without_known(self, image: ScopeImage) -> ScopeImage:
+        """The image without what global holds too; itself if there is nothing.
+
+        It is in both files when milk was stopped between saving the one and the other.
+        """
+        if image.name == GLOBAL or GLOBAL not in self.scopes:
+            return image
+        shared = self.scopes[GLOBAL]
+        ids = {percept.id for percept in image.percepts if percept.id in shared}
+        return _without(image, ids, shared.edges.__contains__) if ids else image
+
+    def without(self, image: ScopeImage, ids: Collection[str]) -> ScopeImage:
+        """The image without some percepts and their edges; itself if it has none of them."""
+        there = {percept.id for percept in image.percepts if percept.id in ids}
+        if not there:
+            return image
+        return _without(image, there, lambda edge: bool(there & {edge.source, edge.target}))
 
     def apply(self, change: Change) -> None:
         """Make a change so.  The scope must be loaded."""
@@ -189,16 +207,24 @@ def _apply_to_scope(scope: Scope, change: Change) -> None:
             scope.apply_pass(change)
         case Used():
             scope.use(change)
+        case Annotated():
+            scope.extra, scope.unreadable = change.extra, change.unreadable
 
 
-def _without(image: ScopeImage, ids: set[str]) -> ScopeImage:
-    if not ids:
-        return image
+def _without(image: ScopeImage, ids: set[str], goes: Callable[[Edge], bool]) -> ScopeImage:
     return replace(
         image,
-        percepts=tuple(p for p in image.percepts if p.id not in ids),
-        engrams=tuple(
-            replace(engram, percept_ids=tuple(i for i in engram.percept_ids if i not in ids))
-            for engram in image.engrams
-        ),
+        percepts=tuple(percept for percept in image.percepts if percept.id not in ids),
+        engrams=tuple(_engrams_without(image.engrams, ids)),
+        edges=tuple(edge for edge in image.edges if not goes(edge)),
     )
+
+
+def _engrams_without(engrams: Iterable[Engram], ids: set[str]) -> Iterator[Engram]:
+    """The engrams without some percepts; one of which nothing is left goes."""
+    for engram in engrams:
+        left = tuple(each for each in engram.percept_ids if each not in ids)
+        if left == engram.percept_ids:
+            yield engram
+        elif left:
+            yield replace(engram, percept_ids=left)

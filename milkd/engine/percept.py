@@ -21,6 +21,7 @@ SUBJECT_ROLE = "theme"
 """The role that holds a percept's subject."""
 NOTHING: Mapping[str, object] = MappingProxyType({})
 NO_STAMPS: Mapping[str, str] = MappingProxyType({})
+NO_TOUCHES: Mapping[str, float] = MappingProxyType({})
 
 
 def nothing() -> Mapping[str, object]:
@@ -31,6 +32,11 @@ def nothing() -> Mapping[str, object]:
 def no_stamps() -> Mapping[str, str]:
     """The one empty mapping of times that all values share."""
     return NO_STAMPS
+
+
+def no_touches() -> Mapping[str, float]:
+    """The one empty mapping of running seconds that all values share."""
+    return NO_TOUCHES
 
 
 class Producer(StrEnum):
@@ -159,6 +165,10 @@ class ScopeImage:
     edges: tuple[Edge, ...] = ()
     running_seconds: float = 0.0
     """Running time that passes over this scope have accounted for, in all."""
+    touched: Mapping[str, float] = field(default_factory=no_touches)
+    """Running seconds at which a strength was current, by id, where that is after the last pass."""
+    used: tuple[str, ...] = ()
+    """Ids of the globals that were used since the last pass: there they count as not idle."""
     shown: tuple[str, ...] = ()
     """Ids of the percepts that a session was shown since it began (echo guard)."""
     extra: Mapping[str, object] = field(default_factory=nothing)

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from milkd.engine import kernels
+from milkd.engine.capture import Capture
 from milkd.engine.columns import Columns
 from milkd.engine.lookup import Lookup
 from milkd.engine.percept import GLOBAL, Edge, Engram, Percept, Relation, ScopeImage
@@ -50,8 +51,8 @@ class Scope:
         self._texts: list[Percept | None] = []
         self._touched: dict[int, float] = {}
         self._stale: set[int] = set()
-        self._extra: Mapping[str, object] = {}
-        self._unreadable: tuple[tuple[str, int, object], ...] = ()
+        self.extra: Mapping[str, object] = {}
+        self.unreadable: tuple[tuple[str, int, object], ...] = ()
 
     @classmethod
     def from_image(cls, image: ScopeImage, analyzer: Analyzer, running: float) -> Scope:
@@ -64,21 +65,50 @@ class Scope:
         scope.shown = dict.fromkeys(image.shown)
         scope.engrams = {engram.id: engram for engram in image.engrams}
         scope.passed_at = scope.read_at = running
-        scope._extra, scope._unreadable = image.extra, image.unreadable
+        for percept_id, since in image.touched.items():
+            scope._touch(percept_id, since)
+        for percept_id in scope.slots.keys() & set(image.used):
+            scope.columns.used[scope.slots[percept_id]] = 1
+        scope.extra, scope.unreadable = image.extra, image.unreadable
         return scope
 
-    def image(self) -> ScopeImage:
-        """The whole scope as a value."""
-        return ScopeImage(
+    def capture(self) -> Capture:
+        """The whole scope as it is now, to be made a value of later, in any thread."""
+        return Capture(
             name=self.name,
-            percepts=tuple(self.percepts()),
+            slots=list(self.slots.values()),
+            texts=self._texts.copy(),
+            stale=self._stale.copy(),
+            w=self.columns.w[:],
+            idle_s=self.columns.idle_s[:],
+            used=self.columns.used[:],
+            touched=self._touched.copy(),
             engrams=tuple(self.engrams.values()),
             edges=tuple(self.edges.values()),
             running_seconds=self.passed_at,
             shown=tuple(self.shown),
-            extra=self._extra,
-            unreadable=self._unreadable,
+            extra=self.extra,
+            unreadable=self.unreadable,
         )
+
+    def freshen(self, capture: Capture, image: ScopeImage, rows: range) -> None:
+        """Take over percepts that were made of a capture, where nothing changed since."""
+        for row in rows:
+            slot, percept = capture.slots[row], image.percepts[row]
+            if (
+                slot in self._stale
+                and self._texts[slot] is capture.texts[slot]
+                and self.columns.w[slot] == percept.w
+                and self.columns.idle_s[slot] == percept.idle_seconds
+            ):
+                self._texts[slot] = percept
+                self._stale.discard(slot)
+
+    def image(self) -> ScopeImage:
+        """The whole scope as a value; untouched percepts are the same objects each time."""
+        for slot in tuple(self._stale):
+            self.percept(slot)
+        return self.capture().image()
 
     def __len__(self) -> int:
         return len(self.slots)
@@ -123,12 +153,12 @@ class Scope:
     def holds_unread(self, percept_id: str) -> bool:
         """Whether an entry that could not be read bears the id."""
         return any(
-            isinstance(raw, dict) and raw.get("id") == percept_id for _, _, raw in self._unreadable
+            isinstance(raw, dict) and raw.get("id") == percept_id for _, _, raw in self.unreadable
         )
 
     def count_unread(self) -> int:
         """Entries among the percepts that could not be read."""
-        return sum(where == "percepts" for where, _, _ in self._unreadable)
+        return sum(where == "percepts" for where, _, _ in self.unreadable)
 
     def put(self, percept: Percept, running: float | None = None) -> None:
         """Insert a percept at the end, or give the one of its id these values."""
@@ -143,7 +173,12 @@ class Scope:
         self.columns.write(slot, percept, freshness(percept.updated_at, self.analyzer.params))
         self.latest = max(self.latest, percept.updated_at)
         if running is not None:
-            self._touched[slot] = running
+            self._touch(percept.id, running)
+
+    def _touch(self, percept_id: str, running: float) -> None:
+        """Take note that a strength is current as of a reading of the running clock."""
+        if percept_id in self.slots:
+            self._touched[self.slots[percept_id]] = running
             self.read_at = max(self.read_at, running)
 
     def put_edge(self, edge: Edge) -> None:

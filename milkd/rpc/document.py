@@ -111,8 +111,11 @@ WORDS = f"""
   promotes it to global. A call that names a session opens it.
 * *op_id*: {OP_ID.expected}, on every call that changes facts. A second call of the same id changes
   nothing and gets the answer of the first, on any connection, so a client that lost an answer may
-  just ask again; the same id with other arguments is a `conflict`. The daemon remembers the ids
-  while it runs.
+  just ask again; the same id with other arguments is a `conflict`. The daemon remembers the last
+  ids (`op_ids` of the limits in `hello`), also across a restart. What it answered before that it
+  gives with `replayed`: true, and without what it keeps no copy of: `content` is what the fact
+  says now, blank if it is gone; all other texts are blank or absent; ids, names and numbers are
+  as they were.
 * *outcome*: `id`, `status`, `similarity` (0 to 1), `existing?` (the fact it restates, as it was),
   `w`, `evidence`, `scope`, `look_alike?` (the most similar fact that is another one all the same),
   `differs?` (the words that it has and the fact it restates lacks, and the other way round),

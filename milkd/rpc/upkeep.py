@@ -91,15 +91,19 @@ UPKEEP: tuple[Method, ...] = (
         "The whole store, a page at a time; the pages of one export belong to one connection.",
         CURSOR,
         LIMIT,
-        result="`records` (maps with `scope`, `kind` (meta, percept, engram, edge or unreadable) "
-        "and the keys of that kind), `next?`",
+        result="`records` (maps with `scope`, `kind` and the keys of that kind), `next?`. Kinds: "
+        "meta, percept, engram, edge, unreadable (an entry that milkd keeps without using it: "
+        "`list`, `position`, `value`) and damaged (what is not in the export: `reason`). Scopes "
+        "come in the order global, archive, sessions by name. An entry's own keys of the names "
+        "scope, kind, session, rank_score and shadowed are in `shadowed?`",
         example=Example({"limit": 1}, {"records": [RECORD], "next": "e1.0.2"}),
     ),
     changing(
         "import",
         "Adds records as `export` gives them, in as many calls of one connection as it takes; the "
-        "last one, with `final`, applies them. Ids and edges must be new, and the ends of an edge "
-        "known; a `meta` record is passed over.",
+        "last one, with `final`, applies them. Ids and edges must be new; what a record refers to "
+        "must be known or taken with it. Of a `meta` record the keys of another program are "
+        "taken, where the scope has none of these names, and running times are not.",
         Records("records", "some of the records", IMPORT_RECORDS, required=True),
         Flag("dry_run", "whether to say what would happen only"),
         Flag("final", "whether these are the last ones"),

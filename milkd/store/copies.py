@@ -2,35 +2,43 @@
 
 Two kinds, both in the store's own directory: `backup/pre-milkd-<date>` holds the
 whole store as it was before milkd's first write, `quarantine/` each later version
-of a file that another program wrote.
+of a file that another program wrote, or that nobody could read.
 """
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
-import uuid
+import re
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from milkd.paths import OWN_DIRECTORY
 from milkd.store.files import (
-    DENIED,
     MAX_FILE,
     current_stamp,
     ensure_directory,
-    open_directory,
     read_file,
-    sync,
     sync_directory,
+    unlink_quietly,
 )
-from milkd.store.gojson import dumps, to_bytes
-from milkd.store.replace import save
+from milkd.store.identity import about
+from milkd.store.moments import PATTERN, moment_of, moment_text
+from milkd.store.replace import keep, save
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from milkd.store.files import Files
+
+NO_PART = frozenset({errno.EINVAL, errno.ENOENT, errno.EACCES, errno.EPERM})
+"""A directory, a dangling link, somebody else's file: no part of the store."""
+ASIDE = re.compile(rf"(.+)\.({PATTERN})(?:-(\d+))?(?:\.(?:conflict|damaged))?\.json")
+MAX_ASIDE = 20  # versions of one scope's file in quarantine
+MAX_BYTES = 64 << 20  # of all of them
+KEPT_FOR = 7 * 86_400.0  # seconds for which every version is kept, however many there are
 
 
 class Copies:
@@ -38,6 +46,8 @@ class Copies:
 
     def __init__(self, files: Files, store: str, now: Callable[[], float]) -> None:
         self.directory = os.path.join(store, OWN_DIRECTORY)
+        self.quarantine = os.path.join(self.directory, "quarantine")
+        self._backups = os.path.join(self.directory, "backup")
         self._files = files
         self._store = store
         self._now = now
@@ -45,18 +55,23 @@ class Copies:
 
     def directories(self) -> list[str]:
         """Every directory in which copies may be."""
-        backups = os.path.join(self.directory, "backup")
-        quarantine = os.path.join(self.directory, "quarantine")
         try:
-            dated = self._files.listdir(backups)
+            names = self._files.listdir(self._backups)
         except OSError:
-            dated = []
-        return [self.directory, quarantine, *(os.path.join(backups, name) for name in dated)]
+            names = []
+        dated = [os.path.join(self._backups, name) for name in names if name.startswith("pre-")]
+        return [self.directory, self.quarantine, self._backups, *dated]
 
-    def back_up_once(self) -> None:
+    def back_up_once(self, store: str) -> None:
         """Copy the store's files, unless milkd has written to this store before.
 
         Whether it has is told by `store.json`, which also gives the store its id.
+
+        Args:
+            store: The id.
+
+        Raises:
+            OSError: That could not be done; the next call tries again.
         """
         if self._marked:
             return
@@ -65,28 +80,60 @@ class Copies:
         if current_stamp(self._files, marker) is None:
             self._sync_way()
             self._back_up()
-            about = {"format": 1, "store": str(uuid.uuid4()), "created": self._moment("%Y-%m-%d")}
-            save(self._files, marker, to_bytes(dumps(about) + "\n"))
+            save(self._files, marker, about(store, self._day()))
         self._marked = True
 
-    def set_aside(self, path: str, scope: str) -> str:
-        """Keep the version of a scope's file that is at `path` now; return where."""
-        directory = os.path.join(self.directory, "quarantine")
-        ensure_directory(self._files, directory)
-        base = os.path.join(directory, f"{scope}.{self._moment('%Y%m%dT%H%M%S.%fZ')}")
-        kept, tries = f"{base}.json", 0
+    def set_aside(self, path: str, scope: str, kind: str = "") -> str:
+        """Keep the version of a scope's file that is at `path` now; return where.
+
+        Args:
+            path: The file itself, no link to it.
+            scope: Whose file it is.
+            kind: Why it is kept: "conflict", "damaged", or nothing in particular.
+
+        Raises:
+            OSError: It could not be kept.
+        """
+        ensure_directory(self._files, self.quarantine)
+        base = os.path.join(self.quarantine, f"{scope}.{moment_text(self._now())}")
+        ending = f".{kind}.json" if kind else ".json"
+        kept, tries = base + ending, 0
         while current_stamp(self._files, kept) is not None:
             tries += 1
-            kept = f"{base}-{tries}.json"
-        with open_directory(self._files, directory) as fd:
-            try:
-                self._files.link(path, kept)
-            except OSError:
-                # Another file system, or one without hard links.
-                save(self._files, kept, read_file(self._files, path, MAX_FILE)[0])
-            else:
-                sync(self._files.fsync_directory, fd, directory)
+            kept = f"{base}-{tries}{ending}"
+        keep(self._files, path, kept)
+        with contextlib.suppress(OSError):
+            self._thin()
         return kept
+
+    def keep_journal(self, path: str) -> None:
+        """Keep a journal that is damaged beside where it is; nothing to do if that was done.
+
+        Raises:
+            OSError: It could not be kept.
+        """
+        ensure_directory(self._files, self.quarantine)
+        with contextlib.suppress(FileExistsError):
+            keep(self._files, path, os.path.join(self.quarantine, os.path.basename(path)))
+
+    def _thin(self) -> None:
+        """Delete the oldest versions where there are too many, but none of the last days."""
+        counts: dict[str, int] = {}
+        total = 0
+        for version in sorted(self._aside(), reverse=True):
+            counts[version.scope] = counts.get(version.scope, 0) + 1
+            total += version.size
+            too_much = counts[version.scope] > MAX_ASIDE or total > MAX_BYTES
+            if too_much and self._now() - version.at >= KEPT_FOR:
+                unlink_quietly(self._files, version.path)
+
+    def _aside(self) -> Iterator[_Version]:
+        for name in self._files.listdir(self.quarantine):
+            if match := ASIDE.fullmatch(name):
+                path = os.path.join(self.quarantine, name)
+                with contextlib.suppress(ValueError, FileNotFoundError):
+                    at, size = moment_of(match[2]), self._files.stat(path).st_size
+                    yield _Version(at, int(match[3] or 0), match[1], path, size)
 
     def _sync_way(self) -> None:
         """Make the directories that lead to a new store durable; who made them may not have."""
@@ -99,16 +146,27 @@ class Copies:
         names = [name for name in self._files.listdir(self._store) if name.endswith(".json")]
         if not names:
             return
-        directory = os.path.join(self.directory, "backup", self._moment("pre-milkd-%Y-%m-%d"))
+        directory = os.path.join(self._backups, f"pre-milkd-{self._day()}")
         ensure_directory(self._files, directory)
         for name in sorted(names):
             try:
                 data, _ = read_file(self._files, os.path.join(self._store, name), MAX_FILE)
             except OSError as error:
-                if error.errno in DENIED | {errno.EINVAL, errno.ENOENT}:
-                    continue  # a directory, a dangling link, somebody else's: no part of the store
+                if error.errno in NO_PART:
+                    continue
                 raise
             save(self._files, os.path.join(directory, name), data)
 
-    def _moment(self, form: str) -> str:
-        return datetime.fromtimestamp(self._now(), UTC).strftime(form)
+    def _day(self) -> str:
+        return datetime.fromtimestamp(self._now(), UTC).strftime("%Y-%m-%d")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class _Version:
+    """A file in quarantine; the later ones are the greater."""
+
+    at: float
+    number: int
+    scope: str
+    path: str
+    size: int

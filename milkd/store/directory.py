@@ -5,10 +5,9 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from milkd.engine.percept import ARCHIVE, GLOBAL, Percept, ScopeImage
+from milkd.engine.percept import ARCHIVE, GLOBAL, ScopeImage
 from milkd.errors import StorageFailed, StoreDamaged
 from milkd.paths import valid_session
 from milkd.store.files import MAX_FILE, read_file, unlink_quietly
@@ -16,9 +15,8 @@ from milkd.store.replace import TEMPORARY
 from milkd.store.snapshot import Loaded, image_from_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Set
+    from collections.abc import Iterable
 
-    from milkd.engine.percept import Engram
     from milkd.store.files import Files, Stamp
 
 MISPLACED = frozenset({errno.EINVAL, errno.EFBIG})
@@ -42,15 +40,12 @@ class Directory:
         names = [name.removesuffix(".json") for name in self._names()]
         return tuple(sorted(name for name in names if valid_session(name)))
 
-    def read(self, scope: str, *, known: ScopeImage | None) -> tuple[Loaded, Stamp | None]:
+    def read(self, scope: str) -> tuple[Loaded, Stamp | None]:
         """What a scope's file holds, and its stamp; an empty image and None if there is none.
-
-        Args:
-            scope: Whose file.
-            known: The image of global, if that was read before.
 
         Raises:
             StoreDamaged: It cannot be understood.
+            Wiped: There is nothing in it; a backup should take its place.
             VersionMismatch: A newer milkd must read it.
             StorageFailed: The disk did not give it.
         """
@@ -61,10 +56,7 @@ class Directory:
         except OSError as error:
             kind = StoreDamaged if error.errno in MISPLACED else StorageFailed
             raise kind(f"cannot read {scope}.json: {error.strerror or error}") from error
-        loaded = image_from_bytes(scope, data)
-        if scope != GLOBAL and known is not None:
-            loaded = _without(loaded, known)
-        return loaded, stamp
+        return image_from_bytes(scope, data), stamp
 
     def sweep(self, also: Iterable[str]) -> None:
         """Delete temporary files of a milkd that was stopped in the middle of a save.
@@ -86,31 +78,3 @@ class Directory:
             return []
         except OSError as error:
             raise StorageFailed(f"cannot list {self.path}: {error.strerror or error}") from error
-
-
-def _without(loaded: Loaded, known: ScopeImage) -> Loaded:
-    """Leave out what global holds too: a move was cut off between the two files."""
-    image = loaded.image
-    ours: dict[str, Percept] = {percept.id: percept for percept in known.percepts}
-    twice = [percept for percept in image.percepts if percept.id in ours]
-    if not twice:
-        return loaded
-    edges = set(known.edges)
-    rest = replace(
-        image,
-        percepts=tuple(percept for percept in image.percepts if percept.id not in ours),
-        engrams=tuple(_engrams_without(image.engrams, ours.keys())),
-        edges=tuple(edge for edge in image.edges if edge not in edges),
-    )
-    differs = any(percept.content != ours[percept.id].content for percept in twice)
-    return replace(loaded, image=rest, lossy=loaded.lossy or differs, twice=len(twice))
-
-
-def _engrams_without(engrams: Iterable[Engram], ids: Set[str]) -> Iterator[Engram]:
-    """The engrams without some percepts; one of which nothing is left goes."""
-    for engram in engrams:
-        left = tuple(each for each in engram.percept_ids if each not in ids)
-        if left == engram.percept_ids:
-            yield engram
-        elif left:
-            yield replace(engram, percept_ids=left)

@@ -38,6 +38,13 @@ class Poisoned(MilkdError):
     """
 
 
+class SyncFailed(OSError):
+    """A file or a directory could not be brought to the medium; a power cut may undo it.
+
+    The file must be written anew: to sync it again might call good what the kernel has dropped.
+    """
+
+
 class Files:
     """Every file call of the store.  Each method is one system call unless it says otherwise."""
 
@@ -174,12 +181,24 @@ def sync(call: Callable[[int], None], fd: int, path: str) -> None:
         raise Poisoned(f"cannot sync {path}: {error.strerror or error}; outcome unknown") from error
 
 
+def settle(call: Callable[[int], None], fd: int, path: str) -> None:
+    """Bring to the medium what can be written anew if that fails.
+
+    Raises:
+        SyncFailed: It failed, whatever the reason.
+    """
+    try:
+        call(fd)
+    except OSError as error:
+        raise SyncFailed(error.errno, error.strerror or str(error), path) from error
+
+
 def ensure_directory(files: Files, path: str) -> None:
     """Create a directory and what is missing above it, for the user alone (0700), for good.
 
     Raises:
         OSError: It cannot be created.
-        Poisoned: It was, but may not survive a power cut.
+        SyncFailed: It was, but may not survive a power cut.
     """
     try:
         _make_directory(files, path)
@@ -210,10 +229,10 @@ def sync_directory(files: Files, path: str) -> None:
     """Make the names in a directory durable, unless it may not be read: then it is not ours.
 
     Raises:
-        Poisoned: The sync failed.
+        SyncFailed: The sync failed.
     """
     with contextlib.suppress(PermissionError), open_directory(files, path) as fd:
-        sync(files.fsync_directory, fd, path)
+        settle(files.fsync_directory, fd, path)
 
 
 def close_quietly(files: Files, fd: int) -> None:

@@ -87,7 +87,7 @@ def dumps(value: object, indent: str = "") -> str:
         indent: What the line of the value's first character starts with.
     """
     if isinstance(value, str):
-        return _quoted(value)
+        return quoted(value)
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, float):
@@ -96,11 +96,19 @@ def dumps(value: object, indent: str = "") -> str:
         return str(value)
     deeper = indent + "  "
     if isinstance(value, Mapping):
-        items = [f"{_quoted(key)}: {dumps(item, deeper)}" for key, item in value.items()]
+        items = [f"{quoted(key)}: {dumps(item, deeper)}" for key, item in value.items()]
         return _bracketed("{", items, "}", indent)
     if isinstance(value, list | tuple):
         return _bracketed("[", [dumps(item, deeper) for item in value], "]", indent)
     raise TypeError(f"{type(value).__name__} has no place in JSON")
+
+
+def quoted(text: str) -> str:
+    """A string as Go writes it: `<`, `>`, `&` and the two line separators are escaped."""
+    written = encode_basestring(text)
+    if HTML.search(written) is None:
+        return written
+    return HTML.sub(lambda match: f"\\u{ord(match[0]):04x}", written)
 
 
 def to_bytes(text: str) -> bytes:
@@ -206,10 +214,6 @@ def _without_surrogates(value: object, losses: list[str]) -> object:
             for key, item in value.items()
         }
     return value
-
-
-def _quoted(text: str) -> str:
-    return HTML.sub(lambda match: f"\\u{ord(match[0]):04x}", encode_basestring(text))
 
 
 def _number(value: float) -> str:

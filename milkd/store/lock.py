@@ -2,45 +2,89 @@
 
 It is an `flock` on `<store>/.milkd/lock`, which the kernel drops when the process
 dies, however it dies.  The file is never deleted, since a waiter may have it open.
-Its content is for messages alone: whether the store is taken is never decided by
-a process id, which may long belong to somebody else.
+Its content is for messages: whether the store is taken is never decided by a process
+id, which may long belong to somebody else.
+
+On a network file system a lock may hang, or reach no further than this machine.  So
+there it is waited for in a thread, and the file's content counts as well: the holder
+says in it that it lives, again and again (`holder`).
 """
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
-import json
 import os
 import time
-from typing import TYPE_CHECKING, Self
+from functools import partial
+from typing import TYPE_CHECKING, Self, TypeVar
 
-from milkd.errors import AlreadyRunning
-from milkd.paths import OWN_DIRECTORY, boot_id
-from milkd.store.files import DENIED, Files, ensure_directory, storage_error
+from milkd.errors import AlreadyRunning, StorageFailed
+from milkd.paths import OWN_DIRECTORY
+from milkd.store.bounded import Hung, within
+from milkd.store.files import DENIED, Files, close_quietly, ensure_directory, storage_error
+from milkd.store.holder import FRESH, Machine
+from milkd.store.signature import Signature, read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from types import TracebackType
 
+T = TypeVar("T")
+LIMIT = 5.0  # seconds that a disk of a network has for each step
 POLL = 0.05  # seconds between two attempts
 PATIENCE = 10.0  # seconds that cover "the old one is shutting down"
+TAKEN = frozenset({errno.EWOULDBLOCK, errno.EAGAIN, errno.EINTR})
+NO_LOCKS = frozenset({errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.EBADF})
+"""What a file system says that knows no locks; EBADF where they need a file open for writing."""
 
 
 class StoreLock:
-    """Exclusive right to a store; taken by `acquire`, given back by `release` or process end."""
+    """Exclusive right to a store; taken by `acquire`, given back by `release` or process end.
 
-    def __init__(self, store: str, about: Mapping[str, object] | None = None) -> None:
+    Attributes:
+        refusal: Why nothing may be written to the store, since only its directory is locked;
+            None if it may.
+    """
+
+    def __init__(
+        self,
+        store: str,
+        about: Mapping[str, object] | None = None,
+        *,
+        network: str | None = None,
+        files: Files | None = None,
+        here: Machine | None = None,
+    ) -> None:
         """Prepare a lock; nothing is touched.
 
         Args:
             store: The store directory.
             about: What the lock file says of its holder besides pid, host and boot id.
+            network: The type of its file system, if that is one of a network.
+            files: The calls to open by.
+            here: This machine.
         """
         self.store = store
         self.path = os.path.join(store, OWN_DIRECTORY, "lock")
-        self._about = dict(about or {})
+        self.refusal: str | None = None
+        self._network = network
+        self._files = files or Files()
+        self._here = here or Machine()
+        self._signature = Signature(
+            self.path,
+            about or {},
+            shared=network is not None,
+            files=self._files,
+            here=self._here,
+        )
         self._fd: int | None = None
+
+    @property
+    def beats(self) -> bool:
+        """Whether the holder has to call `beat` again and again."""
+        return self._fd is not None and self._network is not None and self.refusal is None
 
     def acquire(
         self, wait_s: float = PATIENCE, *, sleep: Callable[[float], None] = time.sleep
@@ -49,29 +93,45 @@ class StoreLock:
 
         Raises:
             AlreadyRunning: Names the store and who holds it.
-            Failure: The lock file cannot be made.
+            Failure: The lock file cannot be made, or cannot be locked.
         """
         if self._fd is not None:
             raise ValueError("the lock is already held by this object")
-        fd = self._open()
+        fd = self._bounded(self._open)
+        problem: str | None = None
         try:
             for attempts_left in range(int(wait_s / POLL), -1, -1):
-                if self._try(fd):
+                problem = self._problem(fd)
+                if problem is None:
                     self._fd = fd
                     self._describe(fd)
                     return
                 if attempts_left:
                     sleep(POLL)
-            holder, place = _holder(fd)
-            raise AlreadyRunning(f"{holder} holds the store {self.store}{place}")
+            raise AlreadyRunning(problem)
         finally:
             if self._fd is None:
-                os.close(fd)
+                close_quietly(self._files, fd)
+
+    def beat(self) -> None:
+        """Say that the holder lives.  May take as long as the disk does.
+
+        Raises:
+            AlreadyRunning: The store is another one's by now, and must not be written to.
+            OSError: The disk did not take it.
+        """
+        if self._fd is not None:
+            self._signature.check_ours()
+            self._signature.write(self._fd)
 
     def release(self) -> None:
         """Give the lock back; the file stays."""
         if self._fd is not None:
-            os.close(self._fd)
+            if self.beats:
+                # So that another machine may begin at once.
+                with contextlib.suppress(OSError, StorageFailed, AlreadyRunning):
+                    self._bounded(self._say_farewell)
+            close_quietly(self._files, self._fd)
             self._fd = None
 
     def __enter__(self) -> Self:
@@ -88,41 +148,79 @@ class StoreLock:
 
     def _open(self) -> int:
         """Open the lock file; on a store that cannot be written to, the directory itself."""
-        flags = os.O_CLOEXEC | os.O_NOFOLLOW
+        flags = os.O_NOFOLLOW
         try:
-            ensure_directory(Files(), os.path.dirname(self.path))
-            return os.open(self.path, os.O_RDWR | os.O_CREAT | flags, 0o600)
+            ensure_directory(self._files, os.path.dirname(self.path))
+            return self._files.open(self.path, os.O_RDWR | os.O_CREAT | flags, 0o600)
         except OSError as error:
             if error.errno in DENIED and os.path.isdir(self.store):
-                return os.open(self.store, os.O_RDONLY | flags)
+                reason = f"{self.path} cannot be written ({error.strerror})"
+                self.refusal = (
+                    f"{reason}, so that nothing may be written to this store; "
+                    "make it writable and start milkd anew"
+                )
+                with contextlib.suppress(OSError):
+                    return self._files.open(self.store, os.O_RDONLY | flags)
             raise storage_error(f"cannot lock the store {self.store}", error) from error
 
-    def _try(self, fd: int) -> bool:
+    def _problem(self, fd: int) -> str | None:
+        """Why the store cannot be had now; None if it is ours."""
+        if not self._bounded(partial(self._lock, fd)):
+            holder = read(fd)
+            return f"{holder} holds the store {self.store}{holder.place}"
+        if self._network is None or self.refusal is not None:
+            return None
+        holder = read(fd)
+        age = holder.age(self._here)
+        if age is None:
+            return None
+        return (
+            f"{holder} gave a sign of life {age:.0f} s ago{holder.place}; it works on the same "
+            f"store {self.store}, whose file system ({self._network}) does not keep two machines "
+            f"apart: stop it there; if it is dead already, start again in {FRESH:g} s, or delete "
+            f"{self.path}"
+        )
+
+    def _lock(self, fd: int) -> bool:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            if error.errno in (errno.EWOULDBLOCK, errno.EAGAIN, errno.EINTR):
+            if error.errno in TAKEN:
                 return False
-            raise storage_error(f"cannot lock the store {self.store}", error) from error
+            if error.errno not in NO_LOCKS:
+                raise storage_error(f"cannot lock the store {self.store}", error) from error
+            # Who only reads is in nobody's way.
+            return self.refusal is not None or self._refuse(error)
         return True
+
+    def _refuse(self, error: OSError) -> bool:
+        kind = f" ({self._network})" if self._network else ""
+        raise StorageFailed(
+            f"the file system{kind} of {self.store} has no locks ({error.strerror}), and without "
+            "one two milkd could write at once; nothing was changed.  Mount it with locks (nfs: "
+            "with a lock service, or local_lock=flock), or have the store on a local disk "
+            "($MILK_MEMORY_DIR)"
+        ) from error
+
+    def _bounded(self, call: Callable[[], T]) -> T:
+        """What a call returns, if the disk of a network answers in time."""
+        if self._network is None:
+            return call()
+        try:
+            return within(LIMIT, call)
+        except Hung:
+            raise StorageFailed(
+                f"{self.path} could not be locked within {LIMIT:g} s; is the server of this file "
+                f"system ({self._network}) there, and its lock service?"
+            ) from None
 
     def _describe(self, fd: int) -> None:
         """Say who holds the lock; a full disk is no reason not to hold it."""
-        known = {"pid": os.getpid(), "host": os.uname().nodename, "boot_id": boot_id()}
-        text = json.dumps(known | self._about) + "\n"
-        try:
-            os.ftruncate(fd, 0)
-            os.pwrite(fd, text.encode(), 0)
-        except OSError:
-            return
+        with contextlib.suppress(OSError):
+            self._bounded(partial(self._signature.write, fd))
 
-
-def _holder(fd: int) -> tuple[str, str]:
-    """Who wrote the lock file last, in words, and where it can be reached."""
-    try:
-        told = json.loads(os.pread(fd, 65_536, 0))
-        version = f" {told['version']}" if "version" in told else ""
-        place = f" and listens on {told['socket']}" if "socket" in told else ""
-        return f"milkd{version} with pid {told['pid']} on {told['host']}", place
-    except (OSError, ValueError, TypeError, LookupError, RecursionError):
-        return "another process", ""
+    def _say_farewell(self) -> None:
+        """Leave the file without a sign of life, unless it is another one's by now."""
+        self._signature.check_ours()
+        if self._fd is not None:
+            self._signature.write(self._fd, alive=False)

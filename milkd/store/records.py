@@ -30,6 +30,7 @@ from milkd.store.fields import (
     time_or_zero,
     wrong,
 )
+from milkd.store.gojson import fold
 
 __all__ = [
     "edge_from_json",
@@ -135,7 +136,9 @@ def percept_to_json(percept: Percept) -> dict[str, object]:
         "archived_at": stamped(stamps, "archived_at", percept.archived_at),
         "archived_reason": percept.archived_reason,
     }
-    kept = {key: value for key, value in fields.items() if value or key in PERCEPT_ALWAYS}
+    # A key that the file holds in another case too is never left out: that one would count then.
+    always = PERCEPT_ALWAYS.union(map(fold, percept.extra)) if percept.extra else PERCEPT_ALWAYS
+    kept = {key: value for key, value in fields.items() if value or key in always}
     return joined(kept, percept.extra, PERCEPT_KEYS)
 
 

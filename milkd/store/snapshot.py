@@ -1,4 +1,4 @@
-"""One JSON file as a scope's image, and back.
+"""One JSON file as a scope's image, and back: writing it is in `encoder.py`.
 
 The file is milk's own: `percepts`, `engrams`, `edges`, in the form its Go code
 writes.  The last key, `_milkd`, holds what milkd alone needs; milk skips it.  An
@@ -8,34 +8,39 @@ anything; so does the second of two with the same id.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from milkd.engine.percept import NOTHING, Edge, Engram, Percept, ScopeImage
 from milkd.errors import StoreDamaged
-from milkd.store.fields import joined, matched
-from milkd.store.gojson import dumps, parse, shown, to_bytes
-from milkd.store.own import OWN_KEY, own_from_json, own_to_json
-from milkd.store.records import (
-    edge_from_json,
-    edge_to_json,
-    engram_from_json,
-    engram_to_json,
-    percept_from_json,
-    percept_to_json,
-)
+from milkd.store.encoder import Encoder, Pause, image_to_bytes
+from milkd.store.fields import matched
+from milkd.store.gojson import parse, shown
+from milkd.store.own import OWN_KEY, own_from_json
+from milkd.store.records import edge_from_json, engram_from_json, percept_from_json
+from milkd.store.seal import Seal, Sealing, is_sealed
+from milkd.store.unreadable import TOP_KEYS, key_of
 
-LISTS = ("percepts", "engrams", "edges")
-TOP_KEYS = frozenset(LISTS)
-Entry = Percept | Engram | Edge
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+__all__ = [
+    "Encoder",
+    "Loaded",
+    "Pause",
+    "Seal",
+    "Sealing",
+    "Wiped",
+    "image_from_bytes",
+    "image_to_bytes",
+]
+
 E = TypeVar("E", Percept, Engram, Edge)
 Unreadable = tuple[str, int, object]
-READERS: Mapping[str, Callable[[object], Entry]] = {
-    "percepts": percept_from_json,
-    "engrams": engram_from_json,
-    "edges": edge_from_json,
-}
+
+
+class Wiped(StoreDamaged):
+    """Not a byte is left of a file but NULs: a power cut does that to one that was not synced."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +51,17 @@ class Loaded:
         image: The scope.
         warnings: Sentences for a person: entries left out, things that got lost.
         lossy: Writing the image would lose something; the file's bytes are worth keeping.
-        twice: Percepts that the file holds and the image does not, because global has them.
+        sealed: Who wrote the file last.
+        seq: The newest entry of the journal that is in it; 0 if it does not say.
+        store: The id of the store it was written for; None if it does not say.
     """
 
     image: ScopeImage
     warnings: tuple[str, ...] = ()
     lossy: bool = False
-    twice: int = 0
+    sealed: Seal = Seal.NONE
+    seq: int = 0
+    store: str | None = None
 
 
 def image_from_bytes(name: str, data: bytes) -> Loaded:
@@ -60,15 +69,20 @@ def image_from_bytes(name: str, data: bytes) -> Loaded:
 
     Raises:
         StoreDamaged: It is not JSON, or not an object with lists; names the place.
+        Wiped: There is nothing in it at all.
         VersionMismatch: A newer milkd wrote it in a form that this one must not touch.
     """
     file = f"{name}.json"
+    if not data.strip(b"\0"):
+        what = f"{len(data)} NUL bytes" if data else "nothing"
+        raise Wiped(f"{file} holds {what}, expected a JSON object (cut off by a power cut?)")
     parsed = parse(file, data)
     top = {} if parsed.value is None else parsed.value
     if not isinstance(top, dict):
         raise StoreDamaged(f"{file}: found {shown(top)}, expected an object")
     lists, extra = matched(top, TOP_KEYS)
-    own = own_from_json(file, extra.pop(OWN_KEY, None))
+    block = extra.pop(OWN_KEY, None)
+    own = own_from_json(file, block)
     reading = _Reading(file, lists)
     image = ScopeImage(
         name=name,
@@ -76,95 +90,27 @@ def image_from_bytes(name: str, data: bytes) -> Loaded:
         engrams=reading.entries("engrams", engram_from_json),
         edges=reading.entries("edges", edge_from_json),
         running_seconds=own.running_seconds,
+        touched=own.touched,
+        used=own.used,
         shown=own.shown,
         extra=(extra | ({OWN_KEY: own.extra} if own.extra else {})) or NOTHING,
         unreadable=tuple(reading.unreadable),
     )
     losses = (*parsed.losses, *own.losses)
-    return Loaded(image, (*losses, *reading.warnings), lossy=bool(losses))
+    return Loaded(
+        image,
+        (*losses, *reading.warnings),
+        lossy=bool(losses),
+        sealed=_seal(data, block, own.sum),
+        seq=own.seq,
+        store=own.store,
+    )
 
 
-def image_to_bytes(image: ScopeImage) -> bytes:
-    """The file of an image."""
-    return Encoder().encode(image)
-
-
-class Encoder:
-    """Writes the images of one scope, again and again.
-
-    A percept, engram or edge that is the same object as last time costs a look-up: its text
-    is remembered.
-    """
-
-    def __init__(self) -> None:
-        self._texts: dict[int, tuple[Entry, bytes]] = {}
-
-    def encode(self, image: ScopeImage) -> bytes:
-        """The whole file."""
-        known: dict[int, tuple[Entry, bytes]] = {}
-        lists = {
-            "percepts": self._encoded(image.percepts, known),
-            "engrams": self._encoded(image.engrams, known),
-            "edges": self._encoded(image.edges, known),
-        }
-        self._texts = known
-        for where, position, raw in sorted(_kept(image), key=lambda entry: entry[1]):
-            lists[where].insert(position, to_bytes(dumps(raw, "    ")))
-        members = joined({key: _list(lists[key]) for key in LISTS}, _outer(image), TOP_KEYS)
-        parts = [to_bytes(dumps(key)) + b": " + text for key, text in members.items()]
-        return b"{\n  " + b",\n  ".join(parts) + b"\n}\n"
-
-    def _encoded(
-        self, entries: Iterable[Entry], known: dict[int, tuple[Entry, bytes]]
-    ) -> list[bytes]:
-        """The text of each entry.  The cache holds the object too, so that its id stays its own."""
-        texts = []
-        for entry in entries:
-            found = self._texts.get(id(entry)) or (entry, to_bytes(dumps(_object(entry), "    ")))
-            known[id(entry)] = found
-            texts.append(found[1])
-        return texts
-
-
-def _object(entry: Entry) -> dict[str, object]:
-    if isinstance(entry, Percept):
-        return percept_to_json(entry)
-    return edge_to_json(entry) if isinstance(entry, Edge) else engram_to_json(entry)
-
-
-def _list(texts: list[bytes]) -> bytes:
-    return b"[\n    " + b",\n    ".join(texts) + b"\n  ]" if texts else b"[]"
-
-
-def _outer(image: ScopeImage) -> dict[str, bytes]:
-    """The text of every top-level key but the lists, our own last."""
-    extra = dict(image.extra)
-    foreign = extra.pop(OWN_KEY, None)
-    extra[OWN_KEY] = own_to_json(image, foreign if isinstance(foreign, Mapping) else {})
-    return {key: to_bytes(dumps(item, "  ")) for key, item in extra.items()}
-
-
-def _kept(image: ScopeImage) -> Iterator[Unreadable]:
-    """Entries to write back as they were read.
-
-    A valid one was left out because another has its id.  It goes when that other goes, or it
-    would come back as the one of that id at the next start.
-    """
-    if not image.unreadable:
-        return
-    keys = {*map(_key, image.percepts), *map(_key, image.engrams), *map(_key, image.edges)}
-    for where, position, raw in image.unreadable:
-        try:
-            key = _key(READERS[where](raw))
-        except ValueError:
-            key = None
-        if key is None or key in keys:
-            yield where, position, raw
-
-
-def _key(entry: Entry) -> object:
-    """By what two entries of a list are the same."""
-    return entry if isinstance(entry, Edge) else (type(entry), entry.id)
+def _seal(data: bytes, block: object, told: object) -> Seal:
+    if block is None:
+        return Seal.BARE
+    return Seal.OURS if is_sealed(data, told) else Seal.EDITED
 
 
 class _Reading:
@@ -187,7 +133,7 @@ class _Reading:
         for position, raw in enumerate(raws):
             try:
                 entry = read(raw)
-                if kept.setdefault(_key(entry), entry) is not entry:
+                if kept.setdefault(key_of(entry), entry) is not entry:
                     raise ValueError("the same as one before it")
             except ValueError as error:
                 self.unreadable.append((where, position, raw))

@@ -1,52 +1,59 @@
-"""The store in files: a JSON file a scope, replaced as a whole.
+"""The store: a journal for what is new, a JSON file a scope for what is settled.
 
-The whole file is written for every batch of changes that touches its scope.  What the
-daemon knows of a store, and in which order files are written, is in `commit.py`.
+An entry is durable when the journal has it; a checkpoint writes the scopes that it
+changed into their files and puts the journal away.  After a clean stop there is no
+journal, and the files are the whole truth.
 """
 
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
-import threading
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
-from milkd.engine.percept import ARCHIVE, GLOBAL, ScopeImage
-from milkd.errors import Failure, StorageFailed
-from milkd.store.commit import Commit, Store, commit_of, in_order, is_void
+from milkd.engine.capture import Capture
+from milkd.engine.percept import ARCHIVE, GLOBAL
+from milkd.errors import ReadOnly, StoreDamaged
+from milkd.paths import OWN_DIRECTORY
+from milkd.store.backups import Backups
+from milkd.store.checkpoint import Checkpoint, NewFile, Unpublished, is_void, publish
 from milkd.store.copies import Copies
 from milkd.store.directory import Directory
-from milkd.store.files import (
-    Files,
-    Poisoned,
-    Stamp,
-    current_stamp,
-    open_directory,
-    restamped,
-    storage_error,
-    sync,
-)
-from milkd.store.foreign import difference
-from milkd.store.replace import Replacement
-from milkd.store.snapshot import Encoder, Loaded
+from milkd.store.files import FULL, Files, Poisoned, read_file, storage_error
+from milkd.store.generations import Generations
+from milkd.store.identity import new_id, store_id
+from milkd.store.interface import Found, Opened, Published, Store, Theirs
+from milkd.store.operations import FILE, operations_from_bytes, operations_to_bytes
+from milkd.store.poisonings import Poisonings
+from milkd.store.presence import Presence
+from milkd.store.replace import ANY, Overtaken, Replacement
+from milkd.store.reserve import Reserve
+from milkd.store.scrub import scrub
+from milkd.store.seal import Sealing
+from milkd.store.snapshot import Encoder
+from milkd.store.spare import Spare
+from milkd.store.standins import Standins
+from milkd.store.unsaved import OPERATIONS, Unsaved
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-    from milkd.engine.changes import Change
+    from milkd.engine.percept import ScopeImage
+    from milkd.store.entries import Done, Entry
+    from milkd.store.files import Stamp
+    from milkd.store.salvage import Salvaged
+    from milkd.store.snapshot import Loaded
 
-__all__ = ["Commit", "FileStore", "Loaded", "Poisoned", "Store"]
+__all__ = ["JournalStore", "Poisoned", "Store", "is_void"]
 
-MAX_WARNINGS = 100  # the newest are kept
+MAX_OPERATIONS = 64 << 20  # bytes of their file
 MAX_ENCODERS = 16  # scopes whose texts are remembered
 
-_log = logging.getLogger(__name__)
 
-
-class FileStore:
-    """A JSON file a scope, replaced as a whole."""
+class JournalStore:
+    """A store in a directory; one process at a time, which holds its lock."""
 
     def __init__(
         self,
@@ -54,231 +61,329 @@ class FileStore:
         *,
         files: Files | None = None,
         now: Callable[[], float] = time.time,
+        refusal: str | None = None,
     ) -> None:
-        """Use the store in a directory, which need not exist yet.  The caller holds its lock.
+        """Use the store in a directory, which need not exist yet.
 
         Args:
             directory: Where the files are.
             files: The calls to go through.
             now: The wall clock, for names of copies.
+            refusal: Why nothing may be written to it; None if that is for the store to say.
         """
         self.warnings: list[str] = []
+        self.all_at_risk = False
         self._files = files or Files()
+        self._now = now
         self._directory = Directory(self._files, directory)
+        self._own = os.path.join(self._directory.path, OWN_DIRECTORY)
         self._copies = Copies(self._files, self._directory.path, now)
-        self._one_at_a_time = threading.Lock()
-        self._stamps: dict[str, Stamp] = {}
-        self._seen: set[str] = set()  # scopes that have had a file
-        self._lossy: set[str] = set()
-        self._unfinished: dict[str, ScopeImage] = {}  # of files that hold what global holds too
-        self._images: dict[str, ScopeImage] = {}
+        self._backups = Backups(self._files, self._directory.path, now)
+        self._presence = Presence(self._files, self._directory, self._copies)
+        self._standins = Standins(self._files, self._presence, self._backups)
+        self._journals = Generations(self._files, self._own)
+        self._reserve = Reserve(self._files, self._own)
+        self._poisonings = Poisonings(self._files, self._own, now)
+        self._spare = Spare()
+        self._refusal = refusal
+        self._unsaved = Unsaved()
         self._encoders: dict[str, Encoder] = {}
-        self._halfway = False
-        self._poison: str | None = None
-        self._directory.sweep(also=self._copies.directories())
+        self._id: str | None = None
+        self._spoilt: tuple[str, ...] = ()  # damaged journals
+        self._useless: set[str] = set()  # scopes whose files nobody can understand
 
-    def load(self, scope: str) -> Loaded:
-        """A scope as it is on disk; empty if it has no file.
+    @property
+    def newest(self) -> int:
+        """The newest entry that is durable, in the journal or in a file."""
+        return self._journals.durable
+
+    @property
+    def unsaved(self) -> int:
+        """Bytes of journal that the files do not hold yet, about."""
+        return self._journals.unsaved
+
+    def open(self, salvaged: Salvaged | None = None) -> Opened:
+        """Read what must be known before anything is loaded; once.
+
+        Args:
+            salvaged: What could be saved of journals that cannot be relied on.
 
         Raises:
-            StoreDamaged: The file cannot be understood; it stays as it is.
+            StorageFailed: It cannot be read.
+        """
+        try:
+            self._id = store_id(self._files, self._own)
+            if salvaged is None:
+                found = self._journals.recover(self._id)
+            else:
+                found, self._spoilt = self._journals.take(salvaged), salvaged.damaged
+        except OSError as error:
+            path = error.filename or f"the journal of {self._directory.path}"
+            raise storage_error(f"cannot read {path}", error) from error
+        refusal = self._refusal or found.refusal or self._poisonings.refusal()
+        self._journals.refusal = refusal
+        if refusal is None:
+            self._directory.sweep(also=self._copies.directories())
+            self._spare.keep()
+        self._unsaved.add(found.entries)
+        self._standins.opened(self._id, found.base, found.entries)
+        seq, operations, notes = self._operations()
+        self._journals.start_at(seq)
+        operations += [e.done for e in found.entries if e.done is not None and e.seq > seq]
+        scopes = (GLOBAL, ARCHIVE, *self._directory.sessions(), *self._standins.scopes())
+        return Opened(
+            scopes=tuple(dict.fromkeys(scopes)),
+            operations=tuple(operations),
+            refusal=refusal,
+            notes=(*found.notes, *notes),
+            scrub={each: entry.seq for entry in found.entries for each in entry.scrub},
+        )
+
+    def find(self, scope: str) -> Found:
+        """A scope as it is on disk; empty if there is nothing of it.
+
+        Raises:
+            StoreDamaged: Its file cannot be understood, and no backup stands in.
             VersionMismatch: A newer milkd must read it.
             StorageFailed: The disk did not give it, or the whole store is gone.
         """
-        with self._one_at_a_time:
-            loaded, stamp = self._directory.read(scope, known=self._images.get(GLOBAL))
-            if stamp is None and scope in self._seen:
-                self._check_there()
-            self._remember(loaded.image, stamp)
-            if loaded.lossy:
-                self._lossy.add(scope)
-            if loaded.twice:
-                self._unfinished[scope] = loaded.image
-            return loaded
-
-    def sessions(self) -> tuple[str, ...]:
-        """The sessions that have a file, by name."""
-        found = self._directory.sessions()
-        self._seen.update(found)
+        found = self._standins.find(scope)
+        self._journals.start_at(found.loaded.seq)
+        # A crash came after the file was published: then its entries are in it already.
+        self._unsaved.saved(scope, found.loaded.seq)
         return found
 
-    def contents(self, session: str) -> dict[str, str]:
-        """The ids of a session's percepts and what they say.  Raises as `load` does."""
-        with self._one_at_a_time:
-            loaded, _ = self._directory.read(session, known=self._images.get(GLOBAL))
-            return {percept.id: percept.content for percept in loaded.image.percepts}
+    def with_entries(self, scope: str, loaded: Loaded) -> Found:
+        """The scope as it would be found if this were in its file."""
+        return self._standins.with_entries(scope, loaded)
 
-    def prepare(self, changes: Sequence[Change], image: Callable[[str], ScopeImage]) -> Commit:
-        """Ask for the image of each scope that the changes touch."""
-        return commit_of(changes, image)
-
-    def finish_moves(self) -> None:
-        """Take out of the loaded files what global holds too; raises as `commit` does."""
-        if self._unfinished:
-            with self._one_at_a_time, self._all_or_nothing():
-                self._prepare_to_write()
-                self._finish()
-
-    def commit(self, commit: Commit) -> None:
-        """Write every touched scope's file anew.
+    def append(self, entries: Sequence[Entry]) -> None:
+        """Make entries durable.
 
         Raises:
             Failure: StorageFull, ReadOnly or StorageFailed; nothing was changed.
-            Poisoned: A sync failed, or the disk gave up between two files.
+            Poisoned: What is on disk is unknown; no later append will succeed.
         """
-        if not commit.images and not commit.dropped:
-            return
-        with self._one_at_a_time, self._all_or_nothing():
-            self._prepare_to_write()
-            self._finish()
-            self._save(commit)
+        self._presence.check_there()
+        self._check_journal()
+        with self._as_failure("cannot append to the journal"), self._poisonings.counted():
+            store = self._spare.lend(self._prepare_to_write)
+            try:
+                self._spare.lend(partial(self._journals.append, entries, store))
+            except OSError as error:
+                # To forget must be possible on a full disk too: it is what makes room.
+                if not any(entry.scrub for entry in entries) or not self._made_room(error):
+                    raise
+                self._journals.append(entries, store)
+        self._presence.begun = True
+        self._unsaved.add(entries)
 
-    def foreign(self, scopes: Sequence[str]) -> dict[str, str] | None:
-        """By scope, what other programs did to its file; None while a commit is under way."""
-        if not self._one_at_a_time.acquire(blocking=False):
-            return None
-        try:
-            self._check_there()
-            return {scope: said for scope in scopes if (said := self._difference(scope))}
-        except Failure as error:
-            return {GLOBAL: str(error)}
-        finally:
-            self._one_at_a_time.release()
-
-    def close(self) -> None:
-        """Let go of what is held in memory; the files are complete as they are."""
-        self._encoders.clear()
-        self._images.clear()
-
-    def _prepare_to_write(self) -> None:
-        self._check_there()
-        self._copies.back_up_once()
-
-    def _finish(self) -> None:
-        """Finish the moves that were cut off, before anything is taken out of global."""
-        if not self._unfinished:
-            return
-        scopes = ", ".join(f"{scope}.json" for scope in self._unfinished)
-        self._save(Commit(images=tuple(self._unfinished.values())))
-        self._halfway = False  # a whole step, and no part of what the caller wants
-        _log.warning("a move to global.json had been cut off; finished in %s", scopes)
-
-    def _save(self, commit: Commit) -> None:
-        with contextlib.ExitStack() as undo:
-            written = []
-            for image in in_order(commit, self._images.get(ARCHIVE)):
-                replacement = Replacement(self._files, self._directory.file(image.name))
-                undo.callback(replacement.discard)
-                replacement.write(self._encoder(image.name).encode(image))
-                written.append((image, replacement))
-            going = self._going(commit)
-            for scope in dict.fromkeys([*(image.name for image, _ in written), *going]):
-                self._keep_foreign(scope)
-            for image, replacement in written:
-                replacement.publish()
-                self._halfway = True
-                self._remember(image, replacement.stamp)
-            for scope in going:
-                self._remove(scope)
-
-    def _check_there(self) -> None:
-        """Refuse to go on as if the store were new when all of it is gone.
-
-        Its disk may be unmounted: what was written now would hide under the mount point, and be
-        in the way of the real files once they are back.
+    def rotate(self) -> int:
+        """Begin a new journal; the number of the newest entry that is not in it.
 
         Raises:
-            StorageFailed: It is gone, or cannot be looked at.
+            Failure: It cannot be made.
         """
-        if not self._seen:
-            return
-        path = self._directory.path
-        try:
-            if self._is_there():
-                return
-        except OSError as error:
-            raise storage_error(f"cannot find the store {path}", error) from error
-        raise StorageFailed(
-            f"the store {path} is gone (moved away, or its disk not mounted?); nothing was "
-            "changed; put it back and try again, or restart milkd to begin an empty one"
-        )
+        self._presence.check_there()
+        with self._as_failure("cannot begin a new journal"):
+            store = self._spare.lend(self._prepare_to_write)
+            try:
+                return self._spare.lend(partial(self._journals.rotate, store))
+            except OSError as error:
+                if not self._made_room(error):
+                    raise
+                return self._journals.rotate(store)
 
-    def _is_there(self) -> bool:
-        """Whether anything is left of the store: its directory, and in that any file of ours."""
-        ours = (self._copies.directory, *map(self._directory.file, sorted(self._seen)))
-        return any(current_stamp(self._files, path) is not None for path in ours)
+    def write(
+        self,
+        parts: Sequence[Capture | ScopeImage],
+        seq: int,
+        operations: Sequence[Done],
+        pause: Callable[[], None],
+    ) -> Checkpoint:
+        """Write scopes, as of the entry `seq`, into new files beside the old ones.
 
-    @contextlib.contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
-        """Turn what the disk says into what a client, or the process, must know."""
-        if self._poison:
-            raise Poisoned(self._poison)
-        self._halfway = False
+        Raises:
+            Failure: The disk refused; nothing is left of them.
+        """
+        write = partial(self._written, parts, seq, operations, pause)
+        with self._as_failure("cannot save"):
+            try:
+                return self._spare.lend(write)
+            except OSError as error:
+                if not self._made_room(error):
+                    raise
+                return write()
+
+    def publish(self, written: Checkpoint) -> Published:
+        """Put the new files in the old ones' places."""
+        published = Published()
+        with self._presence.busy:
+            try:
+                for new in written.files:
+                    self._spare.lend(partial(self._publish, new, written.seq, published))
+                if written.operations is not None:
+                    self._spare.lend(partial(written.operations.publish, ANY))
+                    self._unsaved.saved(OPERATIONS, written.seq)
+            except OSError as error:
+                published.error = storage_error(f"cannot save to {self._directory.path}", error)
+            finally:
+                written.discard()
+        for scope in published.images:
+            self._backups.thin(scope)
+        self._backups.expire()
+        if published.error is None:
+            self._reserve.keep()
+            self._spare.keep()
+            self._poisonings.sound()
+        return published
+
+    def keep_damaged(self) -> None:
+        """Keep the journals aside that `open` was told to be damaged: nobody else can read them.
+
+        Raises:
+            Failure: The disk refused.
+        """
+        with self._as_failure("cannot keep a damaged journal"):
+            for path in self._spoilt:
+                self._copies.keep_journal(path)
+
+    def retire(self, *, keep: bool) -> None:
+        """Put away the journals that are not needed any more: among the backups, or for good.
+
+        Raises:
+            Failure: The disk refused; they are still there, which does no harm.
+        """
+        with self._as_failure("cannot put a journal away"):
+            away = self._away(keep=keep)
+            self._spare.lend(partial(self._journals.retire, self._covered(), away))
+
+    def scrub(self, texts: Mapping[str, Collection[str]], live: Callable[[str], bool]) -> None:
+        """Remove every trace of forgotten percepts from what is kept besides the files.
+
+        Args:
+            texts: By id, what they said in any words, as far as it is known.
+            live: Whether a percept of some id is not forgotten.
+
+        Raises:
+            Failure: Something could not be removed.
+        """
+        ids = texts.keys()
+        with self._as_failure("cannot remove every trace of what was forgotten"):
+            said = set().union(*texts.values())
+            scrub(self._files, self._directory.path, ids=ids, texts=said, live=live)
+
+    def changed(self, scopes: Sequence[str]) -> dict[str, Stamp | None] | None:
+        """The scopes whose files are not as they were left; None while they are being replaced.
+
+        Raises:
+            Failure: The disk does not say, or the whole store is gone.
+        """
+        return self._presence.changed(scopes)
+
+    def theirs(self, scope: str) -> Theirs:
+        """Read what another program left in a scope's file."""
+        return self._presence.theirs(scope)
+
+    def earlier(self, scope: str, seq: int) -> ScopeImage | None:
+        """The scope's file as it was as of an entry, if a backup has it."""
+        return self._backups.as_of(scope, seq)
+
+    def adopt(self, scope: str, theirs: Theirs, kind: str | None) -> str | None:
+        """Count another program's version as known; where the copy is, if one is to be kept.
+
+        Raises:
+            Failure: The copy cannot be made; the version is not known.
+        """
+        with self._as_failure(f"cannot keep a copy of {scope}.json"):
+            kept = self._presence.adopt(scope, theirs, kind)
+        useless = kept is not None and theirs.problem
+        (self._useless.add if useless else self._useless.discard)(scope)
+        return kept
+
+    def finish(self) -> None:
+        """Close the journal; if the files hold everything it goes, and they are the whole truth.
+
+        Raises:
+            Failure: The disk refused; it is still there, which does no harm.
+        """
+        with self._as_failure("cannot put the journal away"):
+            self._journals.finish(self._covered(), self._away(keep=True))
+
+    def _written(
+        self,
+        parts: Sequence[Capture | ScopeImage],
+        seq: int,
+        operations: Sequence[Done],
+        pause: Callable[[], None],
+    ) -> Checkpoint:
+        store = self._prepare_to_write()
+        sealing = Sealing(store, seq, self._now())
+        checkpoint = Checkpoint(seq)
         try:
-            yield
-        except OSError as error:
-            if not self._halfway:
-                raise storage_error(f"cannot save to {self._directory.path}", error) from error
-            name = os.path.basename(error.filename2 or error.filename or self._directory.path)
-            self._poison = (
-                f"a save broke off between two files, at {name}: {error.strerror or error}; "
-                "outcome unknown"
-            )
-            raise Poisoned(self._poison) from error
-        except Poisoned as error:
-            self._poison = str(error)
+            for part in parts:
+                image = part.image() if isinstance(part, Capture) else part
+                new = NewFile(image, self._directory.file(image.name))
+                checkpoint.files.append(new)
+                if not is_void(image):
+                    new.replacement = Replacement(self._files, new.path)
+                    pieces = self._encoder(image.name).encode(image, sealing, pause)
+                    new.replacement.write(pieces)
+            if OPERATIONS in self._unsaved:
+                path = os.path.join(self._own, FILE)
+                checkpoint.operations = Replacement(self._files, path)
+                checkpoint.operations.write([operations_to_bytes(store, seq, operations)])
+        except BaseException:
+            checkpoint.discard()
             raise
+        return checkpoint
 
-    def _going(self, commit: Commit) -> list[str]:
-        """The scopes that have a file and shall not."""
-        void = [image.name for image in commit.images if is_void(image)]
-        scopes = (*void, *commit.dropped)
-        return [s for s in scopes if current_stamp(self._files, self._directory.file(s))]
-
-    def _keep_foreign(self, scope: str) -> None:
-        """Keep a copy of a file that is not as we left it, or that loading could not keep whole."""
-        path = self._directory.file(scope)
-        found, known = current_stamp(self._files, path), self._stamps.get(scope)
-        if found is None:
-            if known is not None:
-                self._warn(f"{scope}.json was deleted by another program; written again")
-            return
-        if found == known and scope not in self._lossy:
-            return
-        kept = self._copies.set_aside(self._files.resolve(path), scope)
-        why = "could not be taken whole" if found == known else "was changed by another program"
-        self._warn(f"{scope}.json {why}; that version is kept as {kept}")
-        self._stamps[scope] = restamped(self._files, path, found)
-        self._lossy.discard(scope)
-
-    def _difference(self, scope: str) -> str | None:
+    def _publish(self, new: NewFile, seq: int, published: Published) -> None:
+        scope = new.image.name
+        # What nobody can understand was set aside, and would be of no use among the backups.
+        backup = None if scope in self._useless else self._backups.name(scope)
         try:
-            found = current_stamp(self._files, self._directory.file(scope))
-        except OSError as error:
-            return f"{scope}.json cannot be looked at: {error.strerror or error}"
-        return difference(f"{scope}.json", self._stamps.get(scope), found)
+            stamp = publish(self._files, new, self._presence.stamp(scope), backup)
+        except Overtaken:
+            published.overtaken.append(scope)
+            return
+        except Unpublished as refused:
+            self._presence.know(scope, refused.stamp)
+            raise refused.error from refused
+        self._presence.know(scope, stamp)
+        self._useless.discard(scope)
+        self._standins.forget(scope)
+        self._unsaved.saved(scope, seq)
+        published.images[scope] = new.image
 
-    def _remove(self, scope: str) -> None:
-        """Delete a scope's file; of a symlink, both ends."""
-        path = self._directory.file(scope)
-        for name in dict.fromkeys([self._files.resolve(path), path]):
-            directory = os.path.dirname(name)
-            with open_directory(self._files, directory) as fd:
-                self._files.unlink(name)
-                self._halfway = True
-                sync(self._files.fsync_directory, fd, directory)
-        self._remember(ScopeImage(name=scope), None)
+    def _prepare_to_write(self) -> str:
+        """The store's id; what must be there before anything of ours is written is made."""
+        if self._journals.refusal is not None:
+            raise ReadOnly(self._journals.refusal)
+        if self._id is None:
+            self._id = new_id()
+        self._copies.back_up_once(self._id)
+        self._reserve.keep()
+        return self._id
 
-    def _remember(self, image: ScopeImage, stamp: Stamp | None) -> None:
-        """Note what is on disk now."""
-        self._unfinished.pop(image.name, None)
-        if image.name in (GLOBAL, ARCHIVE):
-            self._images[image.name] = image
-        if stamp is None:
-            self._stamps.pop(image.name, None)
-        else:
-            self._stamps[image.name] = stamp
-            self._seen.add(image.name)
+    def _check_journal(self) -> None:
+        if not self._journals.is_there():
+            self._journals.abandon()
+            self.warnings.append("the journal was removed by another program; a new one was begun")
+            self.all_at_risk = True
+
+    def _made_room(self, error: OSError) -> bool:
+        """Whether the disk was full, and giving up the reserve may have changed that."""
+        return error.errno in FULL and self._reserve.give_up()
+
+    def _covered(self) -> int:
+        return self._unsaved.covered(self._journals.durable)
+
+    def _away(self, *, keep: bool) -> Callable[[str], None]:
+        if not keep:
+            return self._files.unlink
+        retire = self._backups.retire_journal
+        return lambda path: (self._files.unlink if path in self._spoilt else retire)(path)
 
     def _encoder(self, scope: str) -> Encoder:
         encoder = self._encoders.pop(scope, None) or Encoder()
@@ -287,6 +392,21 @@ class FileStore:
             del self._encoders[next(iter(self._encoders))]
         return encoder
 
-    def _warn(self, sentence: str) -> None:
-        self.warnings.append(sentence)
-        del self.warnings[:-MAX_WARNINGS]
+    def _operations(self) -> tuple[int, list[Done], tuple[str, ...]]:
+        """The operations that were saved; a damaged file of them is no loss of facts."""
+        try:
+            data, _ = read_file(self._files, os.path.join(self._own, FILE), MAX_OPERATIONS)
+            seq, operations = operations_from_bytes(data, self._id)
+        except FileNotFoundError:
+            return 0, [], ()
+        except (OSError, StoreDamaged) as error:
+            note = f"the results of earlier operations cannot be read ({error}); a client that "
+            return 0, [], (note + "repeats one of them may do it twice",)
+        return seq, operations, ()
+
+    @contextlib.contextmanager
+    def _as_failure(self, doing: str) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise storage_error(f"{doing} ({self._directory.path})", error) from error

@@ -32,7 +32,9 @@ def test_bare_milkctl_prints_what_it_can_do(milkctl: Milkctl) -> None:
     assert ran.code == 0
     assert ran == milkctl("--help")
     verbs = "learn record recall list show similar forget restore relate unrelate edit inject"
-    for verb in f"{verbs} session consolidate stats health explain config ping stop".split():
+    verbs += " session consolidate stats health explain config ping stop export import"
+    verbs += " snapshot check repair backup"
+    for verb in verbs.split():
         assert f"\n  {verb} " in ran.out
     assert max(map(len, ran.out.splitlines())) <= 90
 

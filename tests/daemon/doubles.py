@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -21,19 +22,26 @@ from milkd.daemon.connection import Connection
 from milkd.daemon.core import Core, Identity
 from milkd.daemon.limits import Limits
 from milkd.daemon.service import Service
+from milkd.engine.capture import Capture
+from milkd.engine.changes import ScopeDropped, scope_of
 from milkd.engine.engine import Engine
 from milkd.engine.params import DEFAULT
 from milkd.engine.percept import ScopeImage
 from milkd.rpc.messages import Notification, Response
 from milkd.rpc.protocol import MAX_RESPONSE
 from milkd.rpc.protocol import Connection as Protocol
+from milkd.store.checkpoint import Checkpoint, NewFile
+from milkd.store.interface import Found, Opened, Published, Theirs
 from milkd.store.snapshot import Loaded
-from milkd.store.store import Commit, FileStore
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Sequence
+    from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 
     from milkd.engine.changes import Change
+    from milkd.errors import Failure
+    from milkd.store.entries import Done, Entry
+    from milkd.store.files import Stamp
+    from milkd.store.interface import Store
 
 T = TypeVar("T")
 LEXICON = wordlists.load()
@@ -78,51 +86,108 @@ class TurnedClock:
 
 @dataclass
 class MemoryStore:
-    """A store that keeps its files in memory and fails when told to."""
+    """A store that keeps what is durable in memory and fails when told to."""
 
     files: dict[str, ScopeImage] = field(default_factory=dict)
+    """What is durable of each scope, in the journal or in a file."""
     warnings: list[str] = field(default_factory=list)
-    commits: list[Commit] = field(default_factory=list)
+    all_at_risk: bool = False
+    commits: list[tuple[Entry, ...]] = field(default_factory=list)
     damaged: dict[str, Exception] = field(default_factory=dict)
-    """What loading a scope raises."""
+    """What finding a scope raises."""
     failures: list[Exception] = field(default_factory=list)
-    """What the next commits raise, one each."""
-    changed: dict[str, str] = field(default_factory=dict)
+    """What the next appends raise, one each."""
+    refusals: list[Failure] = field(default_factory=list)
+    """What the next checkpoints raise, one each."""
+    edits: dict[str, Theirs] = field(default_factory=dict)
     """What other programs did to files, by scope."""
-    unfinished: Exception | None = None
-    """What finishing a move raises."""
+    opened: Opened = field(default_factory=Opened)
+    frozen: dict[str, str] = field(default_factory=dict)
+    published: list[Checkpoint] = field(default_factory=list)
+    overtaken: list[str] = field(default_factory=list)
+    """Scopes whose files others will have written when the next checkpoint is published."""
+    adopted: list[tuple[str, str | None]] = field(default_factory=list)
+    scrubbed: list[Mapping[str, Collection[str]]] = field(default_factory=list)
+    newest: int = 0
+    unsaved: int = 0
+    finished: bool = False
+    _engine: Engine = field(default_factory=lambda: Engine(DEFAULT))
+    _images: dict[str, ScopeImage] = field(default_factory=dict)
 
-    def load(self, scope: str) -> Loaded:
+    def open(self) -> Opened:
+        return replace(self.opened, scopes=tuple(sorted(self.files.keys() | self.damaged.keys())))
+
+    def find(self, scope: str) -> Found:
         if scope in self.damaged:
             raise self.damaged[scope]
-        return Loaded(self.files.get(scope, ScopeImage(name=scope)))
+        image = self.files.get(scope, ScopeImage(name=scope))
+        return Found(Loaded(image), frozen=self.frozen.get(scope))
 
-    def sessions(self) -> tuple[str, ...]:
-        return tuple(sorted((self.files.keys() | self.damaged.keys()) - {"global", "archive"}))
-
-    def contents(self, session: str) -> dict[str, str]:
-        return {percept.id: percept.content for percept in self.load(session).image.percepts}
-
-    def prepare(self, changes: Sequence[Change], image: Callable[[str], ScopeImage]) -> Commit:
-        return FileStore.prepare(self, changes, image)  # type: ignore[arg-type]  # a pure function
-
-    def commit(self, commit: Commit) -> None:
+    def append(self, entries: Sequence[Entry]) -> None:
         if self.failures:
             raise self.failures.pop(0)
-        self.commits.append(commit)
-        self.files |= {image.name: image for image in commit.images}
-        for name in commit.dropped:
-            self.files.pop(name, None)
+        assert [entry.seq for entry in entries] == [
+            self.newest + 1 + number for number in range(len(entries))
+        ]
+        self.newest += len(entries)
+        self.unsaved += len(entries)
+        self.commits.append(tuple(entries))
+        changes = [change for entry in entries for change in entry.changes]
+        for scope in filter(None, dict.fromkeys(map(scope_of, changes))):
+            self._apply(scope, [change for change in changes if scope_of(change) == scope])
 
-    def finish_moves(self) -> None:
-        if self.unfinished is not None:
-            raise self.unfinished
+    def rotate(self) -> int:
+        if self.refusals:
+            raise self.refusals.pop(0)
+        return self.newest
 
-    def foreign(self, scopes: Sequence[str]) -> dict[str, str] | None:
-        return {scope: self.changed[scope] for scope in scopes if scope in self.changed}
+    def write(
+        self,
+        parts: Sequence[Capture | ScopeImage],
+        seq: int,
+        operations: Sequence[Done],
+        pause: Callable[[], None],
+    ) -> Checkpoint:
+        images = [part.image() if isinstance(part, Capture) else part for part in parts]
+        return Checkpoint(seq, [NewFile(image, image.name) for image in images])
 
-    def close(self) -> None:
-        pass
+    def publish(self, written: Checkpoint) -> Published:
+        self.published.append(written)
+        overtaken, self.overtaken = self.overtaken, []
+        images = {new.image.name: new.image for new in written.files}
+        return Published({n: i for n, i in images.items() if n not in overtaken}, overtaken)
+
+    def retire(self, *, keep: bool) -> None:
+        self.unsaved = 0
+
+    def scrub(self, texts: Mapping[str, Collection[str]], live: Callable[[str], bool]) -> None:
+        self.scrubbed.append(texts)
+
+    def changed(self, scopes: Sequence[str]) -> dict[str, Stamp | None] | None:
+        return {scope: self.edits[scope].stamp for scope in scopes if scope in self.edits}
+
+    def theirs(self, scope: str) -> Theirs:
+        return self.edits[scope]
+
+    def earlier(self, scope: str, seq: int) -> ScopeImage | None:
+        return None
+
+    def adopt(self, scope: str, theirs: Theirs, kind: str | None) -> str | None:
+        self.adopted.append((scope, kind))
+        self.edits.pop(scope, None)
+        return None if kind is None or theirs.stamp is None else f"/quarantine/{scope}.{kind}"
+
+    def finish(self) -> None:
+        self.finished = True
+
+    def _apply(self, scope: str, changes: Sequence[Change]) -> None:
+        engine, known = self._engine, self.files.get(scope, ScopeImage(name=scope))
+        if not engine.is_loaded(scope) or self._images.get(scope) is not known:
+            engine.put_back(known)
+        engine.apply_all(changes)
+        self.files[scope] = self._images[scope] = engine.image(scope)
+        if any(isinstance(change, ScopeDropped) for change in changes):
+            del self.files[scope]
 
 
 class InlineDisk:
@@ -135,6 +200,11 @@ class InlineDisk:
         with trio.CancelScope(shield=True):
             await trio.sleep(self.delay)
         return call()
+
+    async def slow(self, call: Callable[[Callable[[], None]], T]) -> T:
+        with trio.CancelScope(shield=True):
+            await trio.sleep(self.delay)
+        return call(lambda: None)
 
     async def look(self, call: Callable[[], T]) -> T | None:
         return call()
@@ -153,6 +223,9 @@ class HeldDisk:
             await self.gate.wait()
         self.waiting -= 1
         return call()
+
+    async def slow(self, call: Callable[[Callable[[], None]], T]) -> T:
+        return await self.run(partial(call, lambda: None))
 
     async def look(self, call: Callable[[], T]) -> T | None:
         return call()
@@ -255,15 +328,24 @@ class Refused(Exception):
         super().__init__(error if isinstance(error, str) else error[1])
 
 
-class House:
+class Household:
     """A core with its writer, and clients."""
 
-    def __init__(self, core: Core, store: MemoryStore, clock: TurnedClock) -> None:
+    def __init__(self, core: Core, clock: TurnedClock) -> None:
         self.core = core
-        self.store = store
         self.clock = clock
         self.service = Service(core)
         self.nursery: trio.Nursery | None = None
+
+    @asynccontextmanager
+    async def living(self) -> AsyncIterator[None]:
+        """Its tasks run; in the end they are cut off, as by a crash."""
+        self.core.config.start()
+        async with trio.open_nursery() as self.nursery:
+            self.nursery.start_soon(self.core.commits.run)
+            self.nursery.start_soon(self.core.checkpoints.run)
+            yield
+            self.nursery.cancel_scope.cancel()
 
     async def connect(self) -> Peer:
         """A new client."""
@@ -285,24 +367,30 @@ class House:
         self.nursery.start_soon(task, *arguments)
 
 
+class House(Household):
+    """One whose store is in memory."""
+
+    def __init__(self, core: Core, store: MemoryStore, clock: TurnedClock) -> None:
+        super().__init__(core, clock)
+        self.store = store
+
+
 def numbered_ids() -> Callable[[], str]:
     """Ids that can be told in a test: 0…01-…, 0…02-…"""
     numbers = count(1)
     return lambda: f"{next(numbers):08x}-0000-4000-8000-000000000000"
 
 
-@asynccontextmanager
-async def open_house(
-    store: MemoryStore | None = None,
+def core_of(
+    store: Store,
+    clock: TurnedClock,
     *,
     disk: Any = None,
     limits: Limits | None = None,
     engine: Engine | None = None,
     config: str = "/nonexistent/config.json",
-) -> AsyncIterator[House]:
-    """A daemon without sockets and files."""
-    store = store or MemoryStore()
-    clock = TurnedClock()
+) -> Core:
+    """A core that has loaded its store, for tests in which nothing lingers unless told to."""
     identity = Identity(version="0", run_id="run", pid=1, store="/store", socket="/socket")
     core = Core(
         engine or Engine(DEFAULT, LEXICON),
@@ -315,9 +403,14 @@ async def open_house(
         new_id=numbered_ids(),
     )
     core.load_store()
-    core.config.start()
-    house = House(core, store, clock)
-    async with trio.open_nursery() as house.nursery:
-        house.nursery.start_soon(core.commits.run)
+    return core
+
+
+@asynccontextmanager
+async def open_house(store: MemoryStore | None = None, **how: Any) -> AsyncIterator[House]:
+    """A daemon without sockets and files; `how` is for `core_of`."""
+    store = store or MemoryStore()
+    clock = TurnedClock()
+    house = House(core_of(store, clock, **how), store, clock)
+    async with house.living():
         yield house
-        house.nursery.cancel_scope.cancel()

@@ -41,7 +41,8 @@ async def test_what_waits_goes_to_the_disk_together() -> None:
         await peers[0].result(first)
         for peer, msgid in asked:
             await peer.result(msgid)
-        assert [len(commit.images[0].percepts) for commit in house.store.commits] == [1, 6]
+        assert [len(entries) for entries in house.store.commits] == [1, 5]
+        assert len(house.store.files["global"].percepts) == 6
 
 
 async def test_no_reply_leaves_before_what_it_tells_is_durable() -> None:
@@ -75,7 +76,8 @@ async def test_uses_go_along_with_the_next_change() -> None:
         await trio.testing.wait_all_tasks_blocked()
         assert len(house.store.commits) == 1
         await peer.call("record", content=PROVERBS[1])
-        used, _ = house.store.commits[-1].images[0].percepts
+        assert [entry.kind for entry in house.store.commits[-1]] == ["uses", "record"]
+        used, _ = house.store.files["global"].percepts
         assert used.last_used_at == house.clock.wall
 
 
@@ -328,7 +330,7 @@ async def test_a_fault_after_a_commit_takes_nothing_with_it(
         def fail(*_: object) -> None:
             raise KeyError(PROVERBS[0])
 
-        batch = house.core.commits.add([Used("global", (), 1.0)])
+        batch = house.core.commits.add([Used("global", (), 1.0)], "test")
         batch.hooks += [fail, told.append]
         house.core.commits.settled = fail
         await batch.done.wait()

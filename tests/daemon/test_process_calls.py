@@ -5,7 +5,7 @@ from __future__ import annotations
 from daemon.doubles import MemoryStore, open_house
 from milkd.engine import kernels
 from milkd.engine.percept import Percept, ScopeImage
-from milkd.errors import StorageFull
+from milkd.store.interface import Theirs
 
 
 async def test_hello_tells_who_is_there_and_what_is_accepted() -> None:
@@ -38,23 +38,18 @@ async def test_health_tells_what_others_did_to_the_store() -> None:
 async def test_health_tells_what_others_are_doing_until_it_is_over() -> None:
     async with open_house() as house:
         peer = await house.connect()
-        house.store.changed["global"] = "global.json was removed"
-        house.store.changed["s1"] = "s1.json was removed"
-        assert (await peer.call("health"))["reasons"] == ["global.json was removed"]
+        broken = Theirs((1, 2, 3, 4, 5), problem="global.json: not valid JSON")
+        house.store.edits["global"] = broken
         await peer.call("session_open", session="s1")
-        assert len((await peer.call("health"))["reasons"]) == 2
-        house.store.changed.clear()
+        house.store.edits["s1"] = Theirs(None)
+        reasons = (await peer.call("health"))["reasons"]
+        assert [reason.split(";")[0] for reason in reasons] == [
+            "global.json: not valid JSON",
+            "s1.json was removed by another program",
+        ]
+        house.store.edits.clear()
         health = await peer.call("health")
         assert (health["status"], health["reasons"]) == ("ok", [])
-
-
-async def test_a_move_that_cannot_be_finished_is_told_until_the_disk_takes_something() -> None:
-    async with open_house(MemoryStore(unfinished=StorageFull("no room"))) as house:
-        peer = await house.connect()
-        (reason,) = (await peer.call("health"))["reasons"]
-        assert reason.startswith("a move between two files could not be finished (storage_full: ")
-        await peer.call("record", content="there is room again")
-        assert (await peer.call("health"))["status"] == "ok"
 
 
 async def test_health_counts_what_ought_to_be_found_and_says_why_it_is_not() -> None:

@@ -22,10 +22,9 @@ from milkd.daemon.session_calls import watch_leases
 from milkd.errors import ReadOnly, StorageFailed, StorageFull
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from milkd.store.store import Commit
-
+    from milkd.store.entries import Entry
 
 T = TypeVar("T")
 CLIENTS = 4
@@ -48,21 +47,33 @@ class MoodyDisk:
                 result = call()
         return result
 
+    async def slow(self, call: Callable[[Callable[[], None]], T]) -> T:
+        with trio.CancelScope(shield=True):
+            await trio.sleep(self._random.random() / 10)
+        return call(lambda: None)
+
     async def look(self, call: Callable[[], T]) -> T | None:
         await trio.sleep(self._random.random() / 1_000)
         return call()
 
 
 class MoodyStore(MemoryStore):
-    """A store some of whose commits fail."""
+    """A store some of whose appends and checkpoints fail."""
 
     random: Random
     unlucky = 0.0
 
-    def commit(self, commit: Commit) -> None:
+    def append(self, entries: Sequence[Entry]) -> None:
+        self._try()
+        super().append(entries)
+
+    def rotate(self) -> int:
+        self._try()
+        return super().rotate()
+
+    def _try(self) -> None:
         if self.random.random() < self.unlucky:
             raise self.random.choice((StorageFull, StorageFailed, ReadOnly))("out of luck")
-        super().commit(commit)
 
 
 @dataclass
@@ -137,7 +148,7 @@ async def test_memory_disk_and_what_was_said_agree(
 ) -> None:
     random, store, ledger = Random(seed), MoodyStore(), Ledger()
     store.random, store.unlucky = random, UNLUCKY
-    limits = Limits(linger_s=0.02, lease_s=0.2, lease_check_s=0.05)
+    limits = Limits(linger_s=0.02, lease_s=0.2, lease_check_s=0.05, checkpoint_entries=7)
     async with open_house(store, disk=MoodyDisk(random), limits=limits) as house:
         house.start_task(watch_leases, house.core)
         async with trio.open_nursery() as nursery:

@@ -15,15 +15,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 TIMES: dict[str, Any] = {"created_at": 1.0, "updated_at": 2.0}
+TIME = "2026-01-01T00:00:00Z"
+
+
+def id_of(number: int) -> str:
+    return f"{number:08x}-aaaa-4000-8000-000000000000"
 
 
 def percept(number: int, content: str, **more: Any) -> Percept:
-    id_ = f"{number:08x}-aaaa-4000-8000-000000000000"
-    return Percept(id=id_, content=content, producer="primary", w=0.5, **(TIMES | more))
+    return Percept(id=id_of(number), content=content, producer="primary", w=0.5, **(TIMES | more))
 
 
 def well_filled() -> MemoryStore:
-    ids = [f"{n:08x}-aaaa-4000-8000-000000000000" for n in range(1, 5)]
+    ids = [id_of(n) for n in range(1, 5)]
     return MemoryStore(
         {
             "global": ScopeImage(
@@ -174,8 +178,25 @@ def as_record(**more: object) -> dict[str, object]:
     ("wrong", "reason"),
     [
         ({"w": 4}, "w: "),
+        ({"w": None}, "w: "),
         ({"created_at": 1_700_000_000}, "created_at: "),
+        ({"created_at": None}, "created_at: found nothing"),
+        ({"updated_at": "yesterday"}, "updated_at: "),
+        ({"last_used_at": 1_700_000_000_000}, "last_used_at: "),
         ({"importance": 4}, "importance: "),
+        ({"importance": 0}, "importance: found 0, expected a number, 0.1 to 1"),
+        ({"IMPORTANCE": 0.05}, "importance: "),
+        ({"evidence": 1.5}, "evidence: "),
+        ({"idle_seconds": -1}, "idle_seconds: "),
+        ({"content": "x" * 8193}, "content: found 8193 bytes"),
+        ({"engram_id": "0000"}, "engram_id: no engram of global has this id"),
+        ({"wordings": [{"content": "x" * 8193, "at": TIME}]}, "wordings[0].content: found 8193"),
+        ({"wordings": [{"content": "a\0b", "at": TIME}]}, "wordings[0].content: found a NUL"),
+        ({"wordings": [{"content": "x"}]}, "wordings[0].at: found nothing"),
+        ({"wordings": [{"content": "x", "at": TIME}] * 101}, "wordings: found 101"),
+        ({"roles": {"theme": "x" * 1025}}, "roles.theme: found 1,025 bytes"),
+        ({"roles": {"theme": "a\0b"}}, "roles.theme: found a NUL"),
+        ({"scope": "archive", "archived_reason": "bored"}, 'archived_reason: found "bored"'),
         ({"content": ""}, "content: "),
         ({"content": "   "}, "content: "),
         ({"id": 7}, "id: "),
@@ -185,6 +206,23 @@ def as_record(**more: object) -> dict[str, object]:
         ({"kind": "wish"}, "kind: "),
         ({"kind": ["percept"]}, "kind: "),
         ({"kind": "edge"}, "from: "),
+        ({"kind": "meta", "extra": 3}, "extra: "),
+        ({"kind": "meta", "extra": {"Percepts": []}}, "extra: found the key 'Percepts'"),
+        ({"kind": "meta", "extra": {"_milkd": {}}}, "extra: found the key '_milkd'"),
+        ({"kind": "damaged"}, "the store that it comes from could not read"),
+        (
+            {"kind": "unreadable", "list": "edges", "value": {"from": "a"}},
+            "the store that it comes from could not use it: to: found nothing",
+        ),
+        (
+            {
+                "kind": "unreadable",
+                "list": "edges",
+                "value": {"from": "a", "to": "b", "relation": "c"},
+            },
+            "the store that it comes from could not use it: it is the same as another",
+        ),
+        ({"kind": "unreadable", "list": "wishes"}, "the store that it comes from could not use"),
         ({"producer": "martian"}, "producer: "),
         ({"producer": ""}, "producer: "),
         ({"consumer": "martian"}, "consumer: "),
@@ -208,8 +246,20 @@ async def test_a_wrong_record_is_refused_by_its_index(
         assert answer["refused"][0]["reason"].startswith(reason)
 
 
+def as_engram(*members: int, **more: object) -> dict[str, Any]:
+    return {
+        "scope": "global",
+        "kind": "engram",
+        "id": "e-engram",
+        "subject_label": "x",
+        "percept_ids": [id_of(n) for n in members],
+        "created_at": TIME,
+        "updated_at": TIME,
+    } | more
+
+
 def as_edge(source: int, target: int, relation: str = "extends", **more: object) -> dict[str, Any]:
-    ends = [f"{n:08x}-aaaa-4000-8000-000000000000" for n in (source, target)]
+    ends = [id_of(n) for n in (source, target)]
     record = {"scope": "global", "kind": "edge", "from": ends[0], "to": ends[1]}
     return record | {"relation": relation} | more
 
@@ -223,10 +273,18 @@ def as_edge(source: int, target: int, relation: str = "extends", **more: object)
         (as_edge(9, 1), "from: no percept has this id"),
         (as_edge(1, 2), "relation: an edge of these ends and this relation exists already"),
         (
-            {"kind": "engram", "id": "e-engram", "subject_label": "x", "percept_ids": []},
+            as_engram(),
             "percept_ids: found none",
         ),
-        ({"kind": "engram", "id": "!", "subject_label": "x"}, "id: "),
+        (as_engram(1, id="!"), "id: "),
+        (as_engram(1, created_at=None), "created_at: found nothing"),
+        (as_engram(1, composite_w=2), "composite_w: "),
+        (as_engram(1, subject_label="x" * 1025), "subject_label: found 1,025 bytes"),
+        (as_engram(1, subject_label=" NUMBERS"), "subject_label: an engram of global has this"),
+        (as_engram(1, id="00000007-bbbb-4000-8000-000000000000"), "id: an engram of this id"),
+        (as_engram(1, 9), "percept_ids[1]: no percept of global has this id"),
+        (as_engram(1, 4), "percept_ids[1]: no percept of global has this id"),
+        (as_engram(1, 1), "percept_ids: found a percept twice"),
     ],
 )
 async def test_an_edge_or_engram_that_hangs_in_the_air_is_refused(
@@ -312,6 +370,132 @@ async def test_the_export_of_an_empty_session_can_be_imported() -> None:
         assert listed == ["s1"]
 
 
+async def test_what_is_no_entry_of_milkds_own_comes_along() -> None:
+    store = well_filled()
+    odd = percept(5, "odd", extra={"scope": "ours?", "kind": 3, "shadowed": {"rank_score": 1}})
+    image = ScopeImage(
+        name="s1",
+        percepts=(odd,),
+        extra={"version": [1, 2], "_milkd": {"of": "a newer one"}},
+        unreadable=(("percepts", 0, {"id": 7}),),
+    )
+    store.files["s1"] = image
+    async with open_house(store) as house:
+        records = await exported(await house.connect())
+    (raw,) = [record for record in records if record["kind"] == "unreadable"]
+    assert raw == {
+        "scope": "s1",
+        "kind": "unreadable",
+        "list": "percepts",
+        "position": 0,
+        "value": {"id": 7},
+    }
+    async with open_house() as house:
+        peer = await house.connect()
+        answer = await imported(peer, records)
+        assert [records[each["index"]] for each in answer["refused"]] == [raw]
+        records.remove(raw)
+        assert without_meta(await exported(peer)) == without_meta(records)
+        assert house.store.files["s1"].percepts == (odd,)
+        assert house.store.files["s1"].extra == {"version": [1, 2]}
+
+
+async def test_keys_of_another_program_are_added_but_never_changed() -> None:
+    store = well_filled()
+    held = {"mood": {"good": True}, "version": 1}
+    store.files["global"] = ScopeImage(name="global", extra=held)
+    meta: dict[str, Any] = {"scope": "global", "kind": "meta"}
+    async with open_house(store) as house:
+        peer = await house.connect()
+        same = meta | {"extra": {"version": 1}}
+        assert await imported(peer, [same]) == {"accepted": 0, "refused": []}
+        assert not house.store.commits
+        other = meta | {"extra": {"version": 2, "new": 3}}
+        (refused,) = (await imported(peer, [as_record(), other]))["refused"]
+        assert refused == {"index": 1, "reason": "extra: the store has another value of 'version'"}
+        assert house.store.files["global"].extra == held
+        new = [meta | {"extra": {"new": number}} for number in (3, 3, 4)]
+        (refused,) = (await imported(peer, new))["refused"]
+        assert refused["index"] == 2
+        assert house.store.files["global"].extra == held | {"new": 3}
+
+
+async def test_scopes_are_exported_in_the_order_of_their_names() -> None:
+    async with open_house() as house:
+        peer = await house.connect()
+        for session in ("b", "c", "a"):
+            await peer.call("record", content=f"a fact of {session}", session=session)
+        await peer.call("session_close", session="b")
+        scopes = dict.fromkeys(record["scope"] for record in await exported(peer))
+        assert list(scopes) == ["global", "archive", "a", "b", "c"]
+
+
+async def test_what_is_too_large_for_an_answer_is_named_in_its_place() -> None:
+    deep: list[Any] = []
+    for _ in range(21):
+        deep = [deep]
+    percepts = (
+        percept(1, "one", extra={"long": "x" * (3 << 20)}),
+        percept(2, "two", extra={"deep": deep}),
+        percept(3, "three"),
+    )
+    store = MemoryStore({"global": ScopeImage(name="global", percepts=percepts)})
+    async with open_house(store) as house:
+        records = without_meta(await exported(await house.connect()))
+    long, nested, last = records
+    assert long["kind"] == nested["kind"] == "damaged"
+    assert long["reason"].startswith(f"percept {id_of(1)}: about ")
+    assert nested["reason"].startswith(f"percept {id_of(2)}: nested deeper")
+    assert last["content"] == "three"
+
+
+async def test_percepts_and_engrams_come_in_together_or_not_at_all() -> None:
+    async with open_house() as house:
+        peer = await house.connect()
+        member = as_record(id=id_of(1), engram_id="e-engram")
+        for wrong in (as_engram(1, 2), as_engram(1, subject_label="")):
+            answer = await imported(peer, [member, wrong], dry_run=True)
+            assert answer["accepted"] == 0
+        answer = await imported(peer, [as_engram(1), member, as_engram(1, id="another")])
+        assert answer["accepted"] == 2
+        assert answer["refused"][0]["reason"] == "subject_label: an engram of global has this label"
+
+
+async def test_what_is_refused_takes_along_what_hangs_on_it() -> None:
+    async with open_house(well_filled()) as house:
+        peer = await house.connect()
+        records = [
+            as_record(id=id_of(4), engram_id="e-one"),
+            as_engram(4, id="e-one", subject_label="one"),
+            as_record(id=id_of(5), engram_id="e-one"),
+            as_engram(5, id="e-two", subject_label="two"),
+            as_record(id=id_of(6), engram_id="e-two"),
+            as_edge(1, 6),
+            as_engram(1, 5, id="e-three", subject_label="three"),
+        ]
+        answer = await imported(peer, records)
+        assert {each["index"]: each["reason"] for each in answer["refused"]} == {
+            0: "id: a percept of this id exists already",
+            1: "percept_ids: none of its percepts can be taken",
+            2: "engram_id: no engram of global has this id",
+            3: "percept_ids: none of its percepts can be taken",
+            4: "engram_id: no engram of global has this id",
+            5: "to: no percept has this id",
+        }
+        (_, new) = house.store.files["global"].engrams
+        assert (new.id, new.percept_ids) == ("e-three", (id_of(1),))
+
+
+async def test_a_percept_joins_the_engram_that_the_store_has() -> None:
+    async with open_house(well_filled()) as house:
+        peer = await house.connect()
+        known = "00000007-bbbb-4000-8000-000000000000"
+        await imported(peer, [as_record(id=id_of(5), engram_id=known)])
+        (engram,) = house.store.files["global"].engrams
+        assert engram.percept_ids == (id_of(1), id_of(5))
+        assert engram.updated_at == house.clock.wall
+
+
 async def test_an_id_that_is_known_is_refused() -> None:
     async with open_house() as house:
         peer = await house.connect()
@@ -364,6 +548,6 @@ async def test_a_snapshot_writes_everything_that_is_loaded() -> None:
         await peer.call("session_open", session="s2")
         answer = await peer.call("snapshot")
         assert answer == {"files": ["global.json", "archive.json", "s1.json"]}
-        (commit,) = house.store.commits
-        assert [image.name for image in commit.images] == ["global", "archive", "s1"]
+        (checkpoint,) = house.store.published
+        assert [new.image.name for new in checkpoint.files] == ["global", "archive", "s1"]
         assert await facts(house) == ["one", "two"]

@@ -1,37 +1,38 @@
-"""Every file call of a save fails once: the old files or the new ones, complete."""
+"""Every file call of an append and a checkpoint fails once, or from then on.
+
+Whatever happens, each file is the old one or the new one, complete; what was
+acknowledged is there at the next start, and what was refused is not.
+"""
 
 from __future__ import annotations
 
 import errno
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
 
 import pytest
 
+from daemon.homes import holding, percept
+from faulty import Death, FaultyFiles
 from milkd.engine.changes import PerceptDropped, PerceptPut, ScopeDropped
-from milkd.engine.percept import Percept, ScopeImage
-from milkd.errors import Failure, ReadOnly, StorageFull
-from milkd.store.files import Files
-from milkd.store.snapshot import image_to_bytes
-from milkd.store.store import FileStore, Poisoned
+from milkd.engine.engine import Engine
+from milkd.engine.params import DEFAULT
+from milkd.errors import Failure, ReadOnly, StorageFailed, StorageFull
+from milkd.store.entries import Done, Entry
+from milkd.store.files import Files, Poisoned
+from milkd.store.seal import Seal
+from milkd.store.store import JournalStore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterator
     from pathlib import Path
 
     from milkd.engine.changes import Change
+    from milkd.store.interface import Store
 
-
-def percept(name: str) -> Percept:
-    content = f"the fact {name} is long enough to be written in two pieces"
-    return Percept(id=name, content=content, producer="user", w=0.5, created_at=0.0, updated_at=1.0)
-
-
-def holding(scope: str, *names: str) -> ScopeImage:
-    return ScopeImage(name=scope, percepts=tuple(percept(name) for name in names))
-
-
+NOON = 1_780_000_000.0
 OLD = [
     holding("global", "stale", "kept"),
     holding("archive", "ancient"),
@@ -42,226 +43,217 @@ NEW = [
     holding("global", "kept", "promoted"),
     holding("archive", "ancient", "stale"),
     holding("s1", "young"),
+    holding("s2"),
 ]
-CHANGES: list[Change] = [
+CHANGES: tuple[Change, ...] = (
     PerceptDropped("s1", "promoted"),
     PerceptPut("global", percept("promoted")),
     PerceptDropped("global", "stale"),
     PerceptPut("archive", percept("stale")),
+    PerceptDropped("s2", "unwanted"),
     ScopeDropped("s2"),
-]
-EXPECTED = {errno.ENOSPC: StorageFull, errno.EROFS: ReadOnly, errno.EIO: Failure}
+)
+DONE = Done("op", "00ff", "record", {"id": "promoted"})
+EXPECTED = {errno.ENOSPC: StorageFull, errno.EROFS: ReadOnly, errno.EIO: StorageFailed}
+Facts = dict[str, list[str]]
 
 
-class FaultyFiles(Files):
-    """Fails the n-th call after `arm(n)`; with no error, that call writes half of its data."""
+def facts(store: Store) -> Facts:
+    """The percepts of every scope, as a start finds them."""
+    found: Facts = {}
+    for image in OLD:
+        scope = store.find(image.name)
+        engine = Engine(DEFAULT)
+        engine.put_back(scope.loaded.image)
+        engine.apply_all(change for _, change in scope.replay)
+        found[image.name] = [each.id for each in engine.image(image.name).percepts]
+    return found
 
-    def __init__(self) -> None:
-        self.calls: list[str] = []
-        self._fail_at = 0
-        self._error: int | None = None
-        self._for_ever = False
 
-    def arm(self, fail_at: int, error: int | None = None, *, for_ever: bool = False) -> None:
-        self.calls = []
-        self._fail_at, self._error, self._for_ever = fail_at, error, for_ever
+BEFORE = {image.name: [each.id for each in image.percepts] for image in OLD}
+AFTER = {image.name: [each.id for each in image.percepts] for image in NEW}
 
-    def _due(self, name: str) -> bool:
-        self.calls.append(name)
-        count = len(self.calls)
-        return count == self._fail_at or (self._for_ever and 0 < self._fail_at <= count)
 
-    def _step(self, name: str, call: Callable[..., Any], *arguments: Any) -> Any:
-        if self._due(name) and self._error is not None:
-            raise OSError(self._error, os.strerror(self._error))
-        return call(*arguments)
-
-    def open(self, path: str, flags: int, mode: int = 0o600) -> int:
-        fd: int = self._step("open", super().open, path, flags, mode)
-        return fd
-
-    def close(self, fd: int) -> None:
-        super().close(fd)
-        self._step("close", int)
-
-    def read(self, fd: int, size: int) -> bytes:
-        data: bytes = self._step("read", super().read, fd, size)
-        return data
-
-    def write(self, fd: int, data: bytes | memoryview) -> int:
-        short = len(self.calls) + 1 == self._fail_at and self._error is None
-        count: int = self._step(
-            "write", super().write, fd, data[: len(data) // 2] if short else data
-        )
-        return count
-
-    def fsync(self, fd: int) -> None:
-        self._step("fsync", int)
-
-    def fstat(self, fd: int) -> os.stat_result:
-        found: os.stat_result = self._step("fstat", super().fstat, fd)
-        return found
-
-    def stat(self, path: str) -> os.stat_result:
-        found: os.stat_result = self._step("stat", super().stat, path)
-        return found
-
-    def rename(self, old: str, new: str) -> None:
-        self._step("rename", super().rename, old, new)
-
-    def link(self, old: str, new: str) -> None:
-        self._step("link", super().link, old, new)
-
-    def unlink(self, path: str) -> None:
-        self._step("unlink", super().unlink, path)
-
-    def mkdir(self, path: str, mode: int = 0o700) -> None:
-        self._step("mkdir", super().mkdir, path, mode)
-
-    def listdir(self, path: str) -> list[str]:
-        names: list[str] = self._step("listdir", super().listdir, path)
-        return names
+def opened(directory: Path, files: Files | None = None) -> JournalStore:
+    store = JournalStore(str(directory), files=files, now=lambda: NOON)
+    for scope in store.open().scopes:
+        store.find(scope)
+    return store
 
 
 class Scene:
-    """A store with four files, one of which another program changed since it was loaded."""
+    """A store with four files, and an operation that bears on all of them."""
 
-    def __init__(self, directory: Path, files: FaultyFiles | None = None) -> None:
+    def __init__(self, directory: Path) -> None:
         self.directory = directory
-        self.files = files or FaultyFiles()
-        directory.mkdir()
-        for image in OLD:
-            (directory / f"{image.name}.json").write_bytes(image_to_bytes(image))
-        self.store = FileStore(str(directory), files=self.files)
-        for image in OLD:
-            self.store.load(image.name)
-        path = directory / "s1.json"
-        path.write_bytes(path.read_bytes() + b"\n")
+        self.files = FaultyFiles()
+        first = opened(directory, self.files)
+        first.append([Entry(1, NOON, "test", ())])
+        first.publish(first.write(OLD, 1, [], lambda: None))
+        first.finish()
+        self.store = opened(directory, self.files)
         self.old = self.texts()
-        self.new: dict[str, bytes | None] = {
-            **{f"{image.name}.json": image_to_bytes(image) for image in NEW},
-            "s2.json": None,
-        }
+        self.overtaken: list[str] = []
 
-    def save(self) -> None:
-        images = {image.name: image for image in NEW}
-        self.store.commit(self.store.prepare(CHANGES, images.__getitem__))
+    def append(self) -> None:
+        self.store.append([Entry(2, NOON, "test", CHANGES, DONE)])
 
-    def texts(self) -> dict[str, bytes | None]:
-        found: dict[str, bytes | None] = {}
-        for image in OLD:
-            path = self.directory / f"{image.name}.json"
-            found[path.name] = path.read_bytes() if path.exists() else None
-        return found
+    def checkpoint(self) -> None:
+        seq = self.store.rotate()
+        published = self.store.publish(self.store.write(NEW, seq, [DONE], lambda: None))
+        self.overtaken = published.overtaken
+        if published.error is not None:
+            raise published.error
+        self.store.retire(keep=True)
 
-    def everywhere(self) -> list[str]:
-        return [name for _, _, names in os.walk(self.directory) for name in names]
+    def attempt(self) -> str:
+        """What a client was told of the operation."""
+        try:
+            self.append()
+        except Poisoned:
+            return "unknown"
+        except Failure:
+            return "refused"
+        with suppress(Failure):
+            self.checkpoint()
+            self.store.finish()
+        return "done"
 
-    def kept(self) -> list[bytes]:
-        return [path.read_bytes() for path in self.directory.glob(".milkd/quarantine/*")]
+    def texts(self) -> dict[str, bytes]:
+        paths = self.directory.glob("*.json")
+        return {path.name: path.read_bytes() for path in paths}
+
+    def temporary(self) -> list[str]:
+        every = [name for _, _, names in os.walk(self.directory) for name in names]
+        return [name for name in every if name.endswith(".tmp")]
 
     def check(self, outcome: str) -> None:
-        texts = self.texts()
-        assert outcome != "changed" or texts == self.new
-        assert outcome != "unchanged" or texts == self.old
-        for name, text in texts.items():
-            assert text in (self.old[name], self.new[name])
-        held = "".join(text.decode() for text in texts.values() if text)
-        facts = ["stale", "kept", "ancient", "promoted", "young"]
-        assert [fact for fact in facts if f'"id": "{fact}"' not in held] == []
-        if texts["s1.json"] != self.old["s1.json"]:
-            assert self.old["s1.json"] in self.kept()
+        """What the next start finds."""
+        for name, text in self.texts().items():
+            scope = name.removesuffix(".json")
+            held = [entry["id"] for entry in json.loads(text)["percepts"]]
+            assert held in (BEFORE[scope], AFTER[scope])
+        again = JournalStore(str(self.directory), now=lambda: NOON)
+        found = again.open()
+        assert found.refusal is None
+        assert self.temporary() == []
+        now = facts(again)
+        assert now in {"done": [AFTER], "refused": [BEFORE], "unknown": [AFTER, BEFORE]}[outcome]
+        assert (now == AFTER) == ([done.op_id for done in found.operations] == ["op"])
+        again.append([Entry(again.newest + 1, NOON, "test", ())])
+        again.finish()
 
 
-def attempt(scene: Scene, expected: type[Exception] = Failure) -> str:
-    try:
-        scene.save()
-    except Poisoned:
-        return "unknown"
-    except expected:
-        return "unchanged"
-    return "changed"
+@contextmanager
+def scene_at(directory: Path) -> Iterator[Scene]:
+    scene = Scene(directory)
+    yield scene
+    scene.files.close_all()
 
 
 @pytest.fixture(scope="module")
 def calls(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """The file calls of the save when nothing fails."""
-    scene = Scene(tmp_path_factory.mktemp("scene") / "memory")
-    scene.files.arm(0)
-    scene.save()
-    scene.check("changed")
-    assert len(scene.kept()) == 1
-    return list(scene.files.calls)
+    """The file calls of it all when nothing fails."""
+    with scene_at(tmp_path_factory.mktemp("scene") / "memory") as scene:
+        scene.files.arm(0)
+        assert scene.attempt() == "done"
+        made = list(scene.files.calls)
+        scene.check("done")
+        assert not list(scene.directory.glob(".milkd/journal.*"))
+    return made
 
 
 @pytest.mark.parametrize("error", [errno.EIO, errno.ENOSPC, errno.EROFS])
 def test_one_call_fails(tmp_path: Path, calls: list[str], error: int) -> None:
     outcomes = set()
-    for number, name in enumerate(calls, start=1):
-        scene = Scene(tmp_path / str(number))
-        scene.files.arm(number, error)
-
-        outcome = attempt(scene, EXPECTED[error])
-
-        scene.check(outcome)
-        assert name != "fsync" or outcome == "unknown"
-        assert [name for name in scene.everywhere() if name.endswith(".tmp")] == []
-        if outcome == "unchanged":
+    for number in range(1, len(calls) + 1):
+        with scene_at(tmp_path / str(number)) as scene:
+            scene.files.arm(number, error)
+            outcome = scene.attempt()
             scene.files.arm(0)
-            scene.save()
-            scene.check("changed")
-            assert len(scene.kept()) == 1
-        outcomes.add(outcome)
-    assert outcomes == {"changed", "unchanged", "unknown"}
 
-
-def test_one_write_is_short(tmp_path: Path, calls: list[str]) -> None:
-    for number in [n for n, name in enumerate(calls, start=1) if name == "write"]:
-        scene = Scene(tmp_path / str(number))
-        scene.files.arm(number)
-
-        scene.save()
-
-        scene.check("changed")
-        for path in scene.directory.rglob("*.json"):
-            json.loads(path.read_bytes())
+            assert scene.temporary() == []
+            if outcome == "refused":
+                assert scene.texts() == scene.old
+                scene.append()
+                outcome = "done"
+                outcomes.add("refused")
+            scene.check(outcome)
+            outcomes.add(outcome)
+    assert outcomes == {"done", "refused", "unknown"}
 
 
 @pytest.mark.parametrize("error", [errno.EIO, errno.ENOSPC, errno.EROFS])
 def test_every_call_fails_from_then_on(tmp_path: Path, calls: list[str], error: int) -> None:
     for number in range(1, len(calls) + 1):
-        scene = Scene(tmp_path / str(number))
-        scene.files.arm(number, error, for_ever=True)
+        with scene_at(tmp_path / str(number)) as scene:
+            scene.files.arm(number, error, for_ever=True)
+            outcome = scene.attempt()
+            scene.files.arm(0)
+            scene.check(outcome)
 
-        outcome = attempt(scene)
 
-        scene.check(outcome)
-        FileStore(str(scene.directory))
-        assert [name for name in scene.everywhere() if name.endswith(".tmp")] == []
+def test_what_failed_can_be_done_again(tmp_path: Path, calls: list[str]) -> None:
+    for number in range(1, len(calls) + 1):
+        with scene_at(tmp_path / str(number)) as scene:
+            scene.append()
+            scene.files.arm(number, errno.EIO)
+            with suppress(Failure):
+                scene.checkpoint()
+            scene.files.arm(0)
+            scene.checkpoint()
+            for scope in scene.overtaken:  # it took its own file for another program's
+                theirs = scene.store.theirs(scope)
+                assert theirs.loaded is not None
+                assert theirs.loaded.sealed is Seal.OURS
+                scene.store.adopt(scope, theirs, None)
+            scene.checkpoint()
+            scene.store.finish()
+
+            assert {name: ids for name, ids in AFTER.items() if name != "s2"} == {
+                name.removesuffix(".json"): [entry["id"] for entry in json.loads(text)["percepts"]]
+                for name, text in scene.texts().items()
+            }
+            assert list(scene.directory.glob(".milkd/journal.*")) == []
+            scene.check("done")
+
+
+def test_one_write_is_short(tmp_path: Path, calls: list[str]) -> None:
+    for number in [n for n, name in enumerate(calls, start=1) if name == "write"]:
+        with scene_at(tmp_path / str(number)) as scene:
+            scene.files.arm(number)
+            assert scene.attempt() == "done"
+            scene.check("done")
+
+
+def until_death(scene: Scene) -> str:
+    """What a client was told before the process died."""
+    told = "unknown"
+    try:
+        scene.append()
+        told = "done"
+        scene.checkpoint()
+        scene.store.finish()
+    except Death:
+        return told
+    raise AssertionError("it lives")
 
 
 def test_the_process_dies_at_any_call(tmp_path: Path, calls: list[str]) -> None:
-    class Death(BaseException):
-        pass
-
-    class Mortal(FaultyFiles):
-        def _step(self, name: str, call: Callable[..., Any], *arguments: Any) -> Any:
-            if self._due(name):
-                raise Death
-            return call(*arguments)
-
     for number in range(1, len(calls) + 1):
-        scene = Scene(tmp_path / str(number), Mortal())
-        scene.files.arm(number, for_ever=True)
+        with scene_at(tmp_path / str(number)) as scene:
+            scene.files.arm(number, Death)
+            scene.check(until_death(scene))
 
-        with pytest.raises(Death):
-            scene.save()
 
-        after = FileStore(str(scene.directory))
-        assert [name for name in scene.everywhere() if name.endswith(".tmp")] == []
-        held = [
-            percept.id
-            for scope in ("global", "archive", "s1")
-            for percept in after.load(scope).image.percepts
-        ]
-        assert sorted(held) == ["ancient", "kept", "promoted", "stale", "young"]
+@pytest.mark.parametrize("error", [errno.EIO, errno.ENOSPC, errno.EROFS])
+def test_the_kind_of_failure_is_told(tmp_path: Path, error: int) -> None:
+    with scene_at(tmp_path / "memory") as scene:
+        (scene.directory / ".milkd" / "reserve").unlink()
+        scene.files.arm(1, error, for_ever=True)
+        with pytest.raises(EXPECTED[error]):
+            scene.append()
+        with pytest.raises(EXPECTED[error]):
+            scene.store.rotate()
+        with pytest.raises(EXPECTED[error]):
+            scene.store.write(NEW, 1, [], lambda: None)

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import json
 import os
 import stat
 import subprocess
 import sys
+import threading
+import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
 
 from milkd.errors import AlreadyRunning, StorageFailed
+from milkd.store.files import Files
+from milkd.store.holder import FRESH, Machine
 from milkd.store.lock import StoreLock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 HOLDER = """
@@ -149,3 +156,227 @@ def test_a_store_that_cannot_be_written_to_is_locked_by_its_directory(
     with StoreLock(str(tmp_path)), pytest.raises(AlreadyRunning):
         StoreLock(str(tmp_path)).acquire(0)
     assert os.listdir(tmp_path) == []
+
+
+class ReadOnlyDisk(Files):
+    """A file system that is mounted read-only."""
+
+    def open(self, path: str, flags: int, mode: int = 0o600) -> int:
+        if flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
+            raise OSError(errno.EROFS, "Read-only file system")
+        return super().open(path, flags, mode)
+
+    def mkdir(self, path: str, mode: int = 0o700) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+
+@pytest.mark.parametrize("network", [None, "nfs4"])
+def test_who_cannot_write_the_lock_must_write_nothing(tmp_path: Path, network: str | None) -> None:
+    lock = StoreLock(str(tmp_path), network=network, files=ReadOnlyDisk())
+    assert lock.refusal is None
+    with lock:
+        assert lock.refusal == (
+            f"{tmp_path}/.milkd/lock cannot be written (Read-only file system), so that nothing "
+            "may be written to this store; make it writable and start milkd anew"
+        )
+        assert not lock.beats
+        with pytest.raises(AlreadyRunning, match="another process holds the store"):
+            StoreLock(str(tmp_path), network=network, files=ReadOnlyDisk()).acquire(0)
+    assert os.listdir(tmp_path) == []
+
+
+def no_locks(number: int, why: str) -> Callable[[int, int], None]:
+    def flock(fd: int, how: int) -> None:
+        raise OSError(number, why)
+
+    return flock
+
+
+@pytest.mark.parametrize(
+    ("number", "why"),
+    [(errno.ENOLCK, "No locks available"), (errno.EOPNOTSUPP, "Operation not supported")],
+)
+@pytest.mark.parametrize("network", [None, "nfs"])
+def test_a_file_system_without_locks_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, network: str | None, number: int, why: str
+) -> None:
+    monkeypatch.setattr(fcntl, "flock", no_locks(number, why))
+    with pytest.raises(StorageFailed) as caught:
+        StoreLock(str(tmp_path), network=network).acquire(0)
+    kind = " (nfs)" if network else ""
+    assert str(caught.value).startswith(
+        f"the file system{kind} of {tmp_path} has no locks ({why}), and without one two milkd "
+        "could write at once; nothing was changed.  Mount it with locks (nfs:"
+    )
+
+
+def test_who_only_reads_needs_no_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fcntl, "flock", no_locks(errno.ENOLCK, "No locks available"))
+    with StoreLock(str(tmp_path), network="nfs", files=ReadOnlyDisk()) as lock:
+        assert lock.refusal is not None
+
+
+def test_another_failure_of_the_lock_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fcntl, "flock", no_locks(errno.EIO, "Input/output error"))
+    with pytest.raises(StorageFailed, match=r"cannot lock the store .*Input/output error"):
+        StoreLock(str(tmp_path)).acquire(0)
+
+
+def test_a_lock_that_hangs_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go = threading.Event()
+    monkeypatch.setattr("milkd.store.lock.LIMIT", 0.05)
+    monkeypatch.setattr(fcntl, "flock", lambda fd, how: go.wait())
+    with pytest.raises(StorageFailed) as caught:
+        StoreLock(str(tmp_path), network="nfs").acquire(0)
+    go.set()
+    assert str(caught.value) == (
+        f"{tmp_path}/.milkd/lock could not be locked within 0.05 s; is the server of this file "
+        "system (nfs) there, and its lock service?"
+    )
+
+
+def test_without_descriptors_the_lock_says_so(tmp_path: Path) -> None:
+    class Crowded(Files):
+        def open(self, path: str, flags: int, mode: int = 0o600) -> int:
+            raise OSError(errno.EMFILE, "Too many open files")
+
+    (tmp_path / ".milkd").mkdir()
+    with pytest.raises(StorageFailed, match=r"cannot lock the store .*: Too many open files"):
+        StoreLock(str(tmp_path), files=Crowded()).acquire(0)
+
+
+@dataclass
+class Wall:
+    """A clock that stands still until it is turned, near that of the disk."""
+
+    at: float
+
+    def __call__(self) -> float:
+        return self.at
+
+
+@pytest.fixture
+def wall() -> Wall:
+    return Wall(time.time())
+
+
+@pytest.fixture
+def locks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Locks that reach nobody, as those of two machines on one network file system."""
+    monkeypatch.setattr(fcntl, "flock", lambda fd, how: None)
+
+
+def machine(name: str, wall: Wall) -> Machine:
+    return Machine(host=name, boot_id=f"boot of {name}", wall=wall, uptime=lambda: 9_999.0)
+
+
+def lock_of(store: Path, name: str, wall: Wall) -> StoreLock:
+    about = {"version": "9.9", "socket": f"/run/{name}.sock"}
+    return StoreLock(str(store), about, network="nfs4", here=machine(name, wall))
+
+
+def settle(store: Path, at: float) -> None:
+    """Have the disk's clock show that the lock file was written then."""
+    os.utime(store / ".milkd" / "lock", (at, at))
+
+
+@pytest.mark.usefixtures("locks")
+def test_another_machine_that_lives_keeps_the_store(tmp_path: Path, wall: Wall) -> None:
+    waits: list[float] = []
+    there, here = lock_of(tmp_path, "there", wall), lock_of(tmp_path, "here", wall)
+    there.acquire()
+    settle(tmp_path, wall.at)
+    wall.at += 40
+
+    with pytest.raises(AlreadyRunning) as caught:
+        here.acquire(1.0, sleep=waits.append)
+
+    assert str(caught.value) == (
+        f"milkd 9.9 with pid {os.getpid()} on there gave a sign of life 40 s ago and listens on "
+        f"/run/there.sock; it works on the same store {tmp_path}, whose file system (nfs4) does "
+        "not keep two machines apart: stop it there; if it is dead already, start again in 90 s, "
+        f"or delete {tmp_path}/.milkd/lock"
+    )
+    assert sum(waits) == pytest.approx(1.0)
+    there.beat()
+    there.release()
+
+
+@pytest.mark.usefixtures("locks")
+def test_one_that_stops_in_good_order_lets_others_begin_at_once(tmp_path: Path, wall: Wall) -> None:
+    with lock_of(tmp_path, "there", wall):
+        pass
+    with lock_of(tmp_path, "here", wall) as here:
+        assert here.beats
+        told = json.loads((tmp_path / ".milkd" / "lock").read_text())
+        assert (told["host"], told["beat"]) == ("here", round(wall.at, 3))
+
+
+@pytest.mark.usefixtures("locks")
+def test_one_that_died_is_waited_for_until_it_must_be_dead(tmp_path: Path, wall: Wall) -> None:
+    there = lock_of(tmp_path, "there", wall)
+    there.acquire()
+    settle(tmp_path, wall.at)
+    here = lock_of(tmp_path, "here", wall)
+
+    wall.at += FRESH - 0.01
+    with pytest.raises(AlreadyRunning):
+        here.acquire(0, sleep=never)
+    wall.at += 0.02
+    here.acquire(0, sleep=never)
+
+    # It was not dead.  What it finds is another one's, and it leaves that alone.
+    before = (tmp_path / ".milkd" / "lock").read_bytes()
+    with pytest.raises(AlreadyRunning, match=r"^milkd 9\.9 with pid \d+ on here has taken "):
+        there.beat()
+    there.release()
+    assert (tmp_path / ".milkd" / "lock").read_bytes() == before
+    here.beat()
+    here.release()
+
+
+@pytest.mark.usefixtures("locks")
+def test_a_newcomer_waits_for_one_that_stops_elsewhere(tmp_path: Path, wall: Wall) -> None:
+    there, here = lock_of(tmp_path, "there", wall), lock_of(tmp_path, "here", wall)
+    there.acquire()
+    here.acquire(10.0, sleep=lambda _: there.release())
+    here.release()
+
+
+def test_on_one_machine_the_lock_alone_decides(tmp_path: Path, wall: Wall) -> None:
+    first, second = lock_of(tmp_path, "here", wall), lock_of(tmp_path, "here", wall)
+    first.acquire()
+    with pytest.raises(AlreadyRunning, match="on here holds the store"):
+        second.acquire(0, sleep=never)
+    os.close(first._fd or 0)  # it dies
+    second.acquire(0, sleep=never)
+    second.release()
+
+
+def test_a_sign_of_life_is_renewed(tmp_path: Path, wall: Wall) -> None:
+    path = tmp_path / ".milkd" / "lock"
+    with lock_of(tmp_path, "here", wall) as lock:
+        for _ in range(3):
+            wall.at += 30
+            lock.beat()
+            told = json.loads(path.read_text())
+            assert (told["beat"], told["pid"]) == (round(wall.at, 3), os.getpid())
+    assert "beat" not in json.loads(path.read_text())
+
+
+def test_a_lock_file_that_was_deleted_is_lost(tmp_path: Path, wall: Wall) -> None:
+    with lock_of(tmp_path, "here", wall) as lock:
+        (tmp_path / ".milkd" / "lock").unlink()
+        with pytest.raises(AlreadyRunning, match="was deleted"):
+            lock.beat()
+
+
+def test_a_store_of_this_machine_alone_has_no_signs_of_life(tmp_path: Path) -> None:
+    with StoreLock(str(tmp_path)) as lock:
+        assert not lock.beats
+        assert "beat" not in json.loads((tmp_path / ".milkd" / "lock").read_text())
+    lock.beat()  # of a lock that is not held there is nothing to say

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -238,3 +239,13 @@ def test_an_edge_is_written_and_read_back() -> None:
 def test_an_edge_needs_both_ends_and_a_relation(key: str) -> None:
     with pytest.raises(ValueError, match=f"^{key}: found nothing"):
         edge_from_json({"from": "p1", "to": "p2", "relation": "extends", key: None})
+
+
+def test_a_known_key_that_another_one_outdid_is_never_left_out() -> None:
+    """Or its namesake in another case would count the next time."""
+    found = {**BARE_JSON, "core": False, "Core": 5, "evidence": 0, "EVIDENCE": 7}
+    percept = percept_from_json(found)
+    written = percept_to_json(percept)
+    assert written["core"] is False
+    assert list(written).index("Core") < list(written).index("core")
+    assert percept_from_json(json.loads(json.dumps(written))) == percept

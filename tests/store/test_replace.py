@@ -12,13 +12,15 @@ import pytest
 from milkd.store.files import (
     Files,
     Poisoned,
+    SyncFailed,
     current_stamp,
     ensure_directory,
     read_file,
     storage_error,
+    sync,
     write_all,
 )
-from milkd.store.replace import Replacement, save
+from milkd.store.replace import ANY, Replacement, save
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -90,7 +92,7 @@ def test_the_new_file_is_for_the_user_alone(target: Path) -> None:
 def test_what_is_written_and_not_published_is_removed(target: Path) -> None:
     replacement = Replacement(Files(), str(target))
 
-    replacement.write(b"new")
+    replacement.write([b"new"])
     replacement.discard()
 
     assert target.read_bytes() == b"old"
@@ -99,8 +101,8 @@ def test_what_is_written_and_not_published_is_removed(target: Path) -> None:
 def test_the_stamp_is_that_of_the_published_file(target: Path) -> None:
     replacement = Replacement(Files(), str(target))
 
-    replacement.write(b"new")
-    replacement.publish()
+    replacement.write([b"new"])
+    replacement.publish(ANY)
 
     assert replacement.stamp == current_stamp(Files(), str(target))
 
@@ -124,9 +126,25 @@ def test_a_directory_that_cannot_be_synced_is_accepted(target: Path) -> None:
     assert target.read_bytes() == b"new"
 
 
-def test_a_failed_sync_of_the_directory_poisons(target: Path) -> None:
-    with pytest.raises(Poisoned, match=r"cannot sync .*: broken; outcome unknown"):
+def test_a_failed_sync_of_the_directory_is_told_by_its_own_name(target: Path) -> None:
+    with pytest.raises(SyncFailed, match="broken") as caught:
         save(OddDirectory(OSError(5, "broken")), str(target), b"new")
+
+    assert caught.value.errno == 5
+    assert caught.value.filename == str(target.parent)
+    assert target.read_bytes() == b"new"
+
+
+def test_a_failed_sync_of_what_cannot_be_written_anew_poisons(target: Path) -> None:
+    class Broken(Files):
+        def fdatasync(self, fd: int) -> None:
+            raise OSError(28, "No space left on device")
+
+    with (
+        target.open() as file,
+        pytest.raises(Poisoned, match=r"cannot sync it: No space .*unknown"),
+    ):
+        sync(Broken().fdatasync, file.fileno(), "it")
 
 
 def test_a_disk_that_takes_nothing_is_an_error() -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-import time
 from dataclasses import replace
 from typing import Any
 
@@ -15,9 +15,12 @@ import go_reader
 from milkd.engine.percept import Edge, Engram, Percept, ScopeImage
 from milkd.errors import StoreDamaged, VersionMismatch
 from milkd.store.gojson import parse
-from milkd.store.snapshot import Encoder, image_from_bytes, image_to_bytes
+from milkd.store.snapshot import Seal, Sealing, Wiped, image_from_bytes, image_to_bytes
 
 OWN = '"_milkd": {\n    "format": 1,\n    "min_reader": 1,\n    "running_seconds": 0\n  }\n}\n'
+
+
+SEALING = Sealing("a store", seq=7, written=1_780_000_000.0)
 
 
 def percept(number: int, **values: Any) -> Percept:
@@ -28,6 +31,11 @@ def percept(number: int, **values: Any) -> Percept:
 
 def entry(number: int, **values: object) -> dict[str, object]:
     return {"id": f"p{number}", "content": f"fact {number}", "w": 0.5, **values}
+
+
+def cut(place: int, instead: bytes) -> bytes:
+    """A file into whose middle something was written."""
+    return WHOLE[:place] + instead + WHOLE[place + len(instead) :]
 
 
 def document(**lists: object) -> bytes:
@@ -107,19 +115,26 @@ def once(raw: dict[str, Any]) -> object:
     return low.get("id") or (low["from"], low["to"], low["relation"])
 
 
+own_blocks = st.fixed_dictionaries(
+    {},
+    optional={
+        "running_seconds": st.floats(0, 1e9),
+        "shown": st.none() | st.lists(ids, max_size=3),
+        "touched": st.none() | st.dictionaries(ids, st.floats(0, 1e9), max_size=3),
+        "used": st.none() | st.lists(ids, max_size=3),
+        "store": st.none() | words,
+        "seq": st.integers(0, 1_000),
+        "sum": anything,
+        "mood": anything,
+    },
+)
 documents = st.fixed_dictionaries(
     {},
     optional={
         "percepts": st.none() | st.lists(percepts, max_size=4, unique_by=once),
         "engrams": st.none() | st.lists(engrams, max_size=3, unique_by=once),
         "edges": st.none() | st.lists(edges, max_size=3, unique_by=once),
-        "_milkd": st.fixed_dictionaries(
-            {},
-            optional={
-                "running_seconds": st.floats(0, 1e9),
-                "shown": st.none() | st.lists(ids, max_size=3),
-            },
-        ),
+        "_milkd": own_blocks,
         "theme": anything,
     },
 )
@@ -142,6 +157,18 @@ def test_what_is_loaded_is_written_and_loaded_again_the_same(doc: dict[str, Any]
     assert again.image == image
     assert not again.lossy
     assert image_to_bytes(again.image) == data
+
+
+@given(documents | dirty_documents)
+def test_what_is_loaded_is_written_under_seal_and_known_again(doc: dict[str, Any]) -> None:
+    image = image_from_bytes("s", json.dumps(doc).encode()).image
+
+    data = image_to_bytes(image, SEALING)
+
+    loaded = image_from_bytes("s", data)
+    assert loaded.image == image
+    assert (loaded.sealed, loaded.seq, loaded.store) == (Seal.OURS, 7, "a store")
+    assert not loaded.lossy
 
 
 @given(documents)
@@ -303,7 +330,7 @@ def test_an_empty_store_has_many_spellings(data: bytes) -> None:
 
 
 def test_unknown_keys_inside_our_own_block_are_kept() -> None:
-    data = document(_milkd={"format": 2, "min_reader": 1, "running_seconds": 9, "seq": 4})
+    data = document(_milkd={"format": 2, "min_reader": 1, "running_seconds": 9, "mood": 4})
 
     image = image_from_bytes("s", data).image
 
@@ -312,7 +339,7 @@ def test_unknown_keys_inside_our_own_block_are_kept() -> None:
         "format": 1,
         "min_reader": 1,
         "running_seconds": 9,
-        "seq": 4,
+        "mood": 4,
     }
 
 
@@ -430,17 +457,119 @@ def test_every_beginning_of_a_file_loads_or_is_damage(milk_global: bytes) -> Non
     assert damaged == whole
 
 
-def test_only_what_changed_is_written_out_anew() -> None:
-    encoder = Encoder()
-    percepts = tuple(percept(number, roles={"theme": "tea"}) for number in range(2_000))
-    image = ScopeImage(name="s", percepts=percepts)
-    start = time.perf_counter()
-    encoder.encode(image)
-    first = time.perf_counter() - start
-    changed = replace(image, percepts=(*percepts[:-1], replace(percepts[-1], w=0.75)))
-    start = time.perf_counter()
-    data = encoder.encode(changed)
-    second = time.perf_counter() - start
+def outcome(name: str, data: bytes) -> object:
+    """Who wrote a file, or how it is damaged."""
+    try:
+        return image_from_bytes(name, data).sealed
+    except StoreDamaged as error:
+        return type(error)
 
-    assert data == image_to_bytes(changed)
-    assert second < first / 3
+
+def test_every_beginning_of_a_file_of_ours_is_damage_or_not_ours(milk_global: bytes) -> None:
+    image = image_from_bytes("global", milk_global).image
+    data = image_to_bytes(image, SEALING)
+
+    outcomes = [outcome("global", data[:size]) for size in range(len(data))]
+
+    damaged = [StoreDamaged] * (len(data) - 2)
+    assert outcomes == [Wiped, *damaged, Seal.EDITED]  # whole but for the line end
+
+
+WHOLE = document(percepts=[entry(1)], engrams=[], edges=[])
+TEXT = WHOLE.decode()
+DAMAGED = {
+    "nothing": b"",
+    "one NUL": b"\0",
+    "a block of NULs": b"\0" * 4_096,
+    "blanks": b" \n\t ",
+    "NULs and blanks": b"\0\n\0 ",
+    "a byte order mark": b"\xef\xbb\xbf",
+    "UTF-16, little end first": TEXT.encode("utf-16"),
+    "UTF-16, big end first": TEXT.encode("utf-16-be"),
+    "UTF-32": TEXT.encode("utf-32"),
+    "Latin-1": TEXT.replace("fact", "fäct").encode("latin-1"),
+    "two marks": b"\xef\xbb\xbf\xef\xbb\xbf" + WHOLE,
+    "half": WHOLE[: len(WHOLE) // 2],
+    "the second half": WHOLE[len(WHOLE) // 2 :],
+    "no first byte": WHOLE[1:],
+    "no last byte": WHOLE[:-1],
+    "NULs at the end of half": WHOLE[:40] + b"\0" * (len(WHOLE) - 40),
+    "NULs at the beginning": b"\0" * 16 + WHOLE[16:],
+    "NULs in the middle": WHOLE[:20] + b"\0" * 8 + WHOLE[28:],
+    "0xff at the end": WHOLE[:40] + b"\xff" * (len(WHOLE) - 40),
+    "junk before": b"junk" + WHOLE,
+    "a comment": b"// mine\n" + WHOLE,
+    "a comma too many": WHOLE.replace(b"}", b",}", 1),
+    "a comma too few": WHOLE.replace(b", ", b" ", 1),
+    "quotes of the wrong kind": TEXT.replace('"', "'").encode(),
+    "a quote too few": WHOLE.replace(b'"', b"", 1),
+    "a line end in a string": WHOLE.replace(b"fact 1", b"fact\n1"),
+    "an escape that is none": WHOLE.replace(b"fact", b"\\xfact"),
+    "half an escape": WHOLE.replace(b"fact", b"\\u12"),
+    "not a number": WHOLE.replace(b"0.5", b"NaN"),
+    "without end": WHOLE.replace(b"0.5", b"-Infinity"),
+    "more than a float holds": WHOLE.replace(b"0.5", b"1e999"),
+    "too many digits": WHOLE.replace(b"0.5", b"1" * 5_000),
+    "a number with a zero first": WHOLE.replace(b"0.5", b"00.5"),
+    "True of Python": WHOLE.replace(b"0.5", b"True"),
+    "a list": b"[]",
+    "a string": b'"percepts"',
+    "a number": b"5",
+    "an object for a list": b'{"percepts": {}}',
+    "a string for a list": b'{"edges": "p1"}',
+    "brackets without end": b"[" * 100_000,
+    "objects without end": b'{"percepts":' * 100_000,
+    "25 levels": b'{"x":' + b"[" * 24 + b"]" * 24 + b"}",
+    "a lone continuation byte": WHOLE.replace(b"fact", b"f\x80ct"),
+    "a surrogate in UTF-8": WHOLE.replace(b"fact", b"\xed\xa0\x80"),
+    "an overlong slash": WHOLE.replace(b"fact", b"\xc0\xaf"),
+    "a conflict of git": b"<<<<<<< HEAD\n" + WHOLE + b"=======\n" + WHOLE + b">>>>>>> b\n",
+    "a page of the web": b"<!DOCTYPE html><html></html>",
+    "an ELF file": b"\x7fELF\x02\x01\x01" + b"\0" * 50,
+    "a gzip file": b"\x1f\x8b\x08\0\0\0\0\0",
+}
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_a_damaged_file_is_told_in_one_sentence(name: str) -> None:
+    data = DAMAGED[name]
+
+    with pytest.raises(StoreDamaged) as caught:
+        image_from_bytes("s", data)
+
+    assert str(caught.value).startswith("s.json")
+    assert len(str(caught.value)) < 200
+    assert "\n" not in str(caught.value)
+    assert isinstance(caught.value, Wiped) == (not data.strip(b"\0"))
+
+
+ODD = {
+    "a byte order mark": b"\xef\xbb\xbf" + WHOLE,
+    "line ends of another system": json.dumps(json.loads(WHOLE), indent=1)
+    .replace("\n", "\r\n")
+    .encode(),
+    "junk behind": WHOLE + b"junk",
+    "NULs behind": WHOLE + b"\0" * 512,
+    "a longer text shining through": WHOLE + b'\n0.25}], "edges": []}\n',
+    "a key twice": WHOLE.replace(b'"w"', b'"w": 0.25, "w"'),
+    "a list twice": WHOLE.replace(b'"percepts"', b'"percepts": [], "percepts"'),
+    "half a surrogate pair": WHOLE.replace(b"p1", b"p1\\ud800"),
+    "another case": WHOLE.replace(b"percepts", b"PERCEPTS").replace(b"content", b"Content"),
+    "24 levels": WHOLE.replace(b'"edges"', b'"x": ' + b"[" * 23 + b"]" * 23 + b', "edges"'),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_an_odd_file_is_read(name: str) -> None:
+    loaded = image_from_bytes("s", ODD[name])
+
+    assert [p.w for p in loaded.image.percepts] == [0.5]
+    assert loaded.lossy == bool(loaded.warnings)
+    assert loaded.sealed is Seal.BARE
+
+
+@given(st.binary(max_size=200) | st.builds(cut, st.integers(0, len(WHOLE)), st.binary(max_size=4)))
+def test_no_bytes_do_anything_but_load_or_be_refused(data: bytes) -> None:
+    with contextlib.suppress(StoreDamaged, VersionMismatch):
+        image = image_from_bytes("s", data).image
+        assert image_from_bytes("s", image_to_bytes(image, SEALING)).image == image

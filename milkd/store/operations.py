@@ -1,0 +1,81 @@
+"""The operations that were done, as a file: `.milkd/operations.json`.
+
+One line an operation, oldest first, with its result as far as that is kept: no
+texts.  Losing the file costs that a request which is repeated is done twice, so
+damage in it is no reason to stop.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from milkd.errors import StoreDamaged
+from milkd.store.entries import Done
+from milkd.store.gojson import parse, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+FILE = "operations.json"
+FORMAT = 1
+
+
+def operations_to_bytes(store: str, seq: int, dones: Iterable[Done]) -> bytes:
+    """The file.
+
+    Args:
+        store: Id of the store.
+        seq: The newest sequence number whose operation is in it.
+        dones: The operations, oldest first.
+    """
+    # Row by row, so that a thread which does this lets others run in between.
+    rows = [json.dumps([done.op_id, done.digest, done.method, done.result]) for done in dones]
+    head = json.dumps({"format": FORMAT, "store": store, "seq": seq})[:-1]
+    listed = "[\n" + ",\n".join(rows) + "\n]" if rows else "[]"
+    return f'{head}, "operations": {listed}}}\n'.encode("ascii")
+
+
+def operations_from_bytes(data: bytes, store: str | None = None) -> tuple[int, list[Done]]:
+    """The sequence number and the operations of a file.
+
+    Args:
+        data: All of it.
+        store: Id of the store that it must be of; None takes any.
+
+    Raises:
+        StoreDamaged: It cannot be understood, or is of another store.
+    """
+    found = parse(FILE, data).value
+    if not isinstance(found, dict):
+        raise _wrong("the file", found, "an object")
+    if found.get("format") != FORMAT:
+        raise _wrong("format", found.get("format"), str(FORMAT))
+    if store is not None and found.get("store") != store:
+        raise _wrong("store", found.get("store"), store)
+    return _seq(found), [_done(number, row) for number, row in enumerate(_rows(found))]
+
+
+def _seq(found: Mapping[str, object]) -> int:
+    seq = found.get("seq")
+    if type(seq) is not int or seq < 0:
+        raise _wrong("seq", seq, "a number, 0 or more")
+    return seq
+
+
+def _rows(found: Mapping[str, object]) -> list[object]:
+    rows = found.get("operations")
+    if not isinstance(rows, list):
+        raise _wrong("operations", rows, "a list")
+    return rows
+
+
+def _done(number: int, row: object) -> Done:
+    match row:
+        case [str() as op_id, str() as digest, str() as method, dict() as result]:
+            return Done(op_id, digest, method, result)
+    raise _wrong(f"operations[{number}]", row, "a list of id, digest, method and result")
+
+
+def _wrong(what: str, found: object, expected: str) -> StoreDamaged:
+    return StoreDamaged(f"{FILE}: {what}: found {shown(found)}, expected {expected}")

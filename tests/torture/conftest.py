@@ -1,0 +1,52 @@
+"""What the tests of lasting share.  Those of whole processes are run in one lane only."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from torture.household import Household
+from torture.size import LONG
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SOURCE = Path(__file__).parents[1] / "shim.c"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers", "lasting: takes seconds, and is not run with --no-extension in the short form"
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--no-extension") and not LONG:
+        for item in items:
+            if item.get_closest_marker("lasting"):
+                item.add_marker(pytest.mark.skip(reason="runs with the extension only"))
+
+
+@pytest.fixture(scope="session")
+def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The library that makes calls of a process go wrong."""
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None:
+        pytest.skip("no C compiler (cc or gcc) to build the faulty disk with")
+    library = tmp_path_factory.mktemp("shim") / "shim.so"
+    command = [compiler, "-O1", "-shared", "-fPIC", "-o", str(library), str(SOURCE), "-ldl"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        pytest.skip(f"the C compiler does not build the faulty disk: {done.stderr[-300:]}")
+    return library
+
+
+@pytest.fixture
+def household() -> Iterator[Household]:
+    """A home with a store of its own, and daemons in it."""
+    with Household() as made:
+        yield made
