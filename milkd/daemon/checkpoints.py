@@ -100,6 +100,7 @@ class Checkpoints:
         self._tried_at = 0.0
         self._beaten = False  # whether others wrote a file before the last one could
         self._asked: Batch | None = None
+        self._resting = True  # nothing is due unless something happens
         self._wake = trio.Event()
         self._one = trio.Lock()
 
@@ -108,7 +109,10 @@ class Checkpoints:
         self._entries += len(entries)
         self._scrubs |= {entry.seq: entry.scrub for entry in entries if entry.scrub}
         self._changed_at = trio.current_time()
-        self._wake.set()
+        # The task wakes by itself when it has been quiet for long enough; waking it for every
+        # entry would hold up the answers that leave now.
+        if self._resting or self._wait() <= 0:
+            self._wake.set()
 
     def forget(self, texts: Mapping[str, set[str]]) -> None:
         """Percepts are being forgotten, which said this."""
@@ -137,7 +141,7 @@ class Checkpoints:
         while True:
             wait = self._wait()
             if wait > 0:
-                self._wake = trio.Event()
+                self._wake, self._resting = trio.Event(), wait == float("inf")
                 with trio.move_on_after(wait):
                     await self._wake.wait()
             else:

@@ -8,17 +8,22 @@ damage in it is no reason to stop.
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING
 
 from milkd.errors import StoreDamaged
 from milkd.store.entries import Done
+from milkd.store.files import read_file
 from milkd.store.gojson import parse, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from milkd.store.files import Files
+
 FILE = "operations.json"
 FORMAT = 1
+MAX_SIZE = 64 << 20  # bytes
 
 
 def operations_to_bytes(store: str, seq: int, dones: Iterable[Done]) -> bytes:
@@ -79,3 +84,15 @@ def _done(number: int, row: object) -> Done:
 
 def _wrong(what: str, found: object, expected: str) -> StoreDamaged:
     return StoreDamaged(f"{FILE}: {what}: found {shown(found)}, expected {expected}")
+
+
+def read_operations(files: Files, own: str, store: str | None) -> tuple[int, list[Done], str]:
+    """What the file in milkd's own directory holds, and what is wrong with it, if anything is."""
+    try:
+        data, _ = read_file(files, os.path.join(own, FILE), MAX_SIZE)
+        return *operations_from_bytes(data, store), ""
+    except FileNotFoundError:
+        return 0, [], ""
+    except (OSError, StoreDamaged) as error:
+        note = f"the results of earlier operations cannot be read ({error}); a client that "
+        return 0, [], note + "repeats one of them may do it twice"

@@ -12,10 +12,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from milkd.errors import VersionMismatch
+from milkd.store.chain import Recovered, whole
 from milkd.store.entries import entry_from_payload, parse_payload
 from milkd.store.files import MAX_FILE, read_file
 from milkd.store.framing import header_of, records_from, seed_of
-from milkd.store.generations import Living, Recovered, whole
+from milkd.store.generations import Living
 from milkd.store.journal import Header, Scan, Verdict, scan
 from milkd.store.journalfile import journals
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from milkd.engine.changes import Passed, PerceptDropped, PerceptPut, ScopeDropped, scope_of
 from milkd.engine.percept import ARCHIVE, GLOBAL, ScopeImage
 from milkd.errors import StoreDamaged
-from milkd.store.generations import whole
+from milkd.store.chain import whole
 from milkd.store.interface import Found
 from milkd.store.journalfile import read_journal
 from milkd.store.seal import Seal
@@ -119,8 +119,8 @@ class Standins:
             told = backed.told
             found = replace(backed.found, standin=told)
         reason = (
-            f"{error}; {told}, and it is not changed until you choose: mend the file and restart "
-            f"milkd, or `milkctl repair --accept-backup {scope}`"
+            f"{error}; {told}, and it is not changed until you choose: `milkctl stop`, then mend "
+            f"the file, or `milkctl repair --accept-backup {scope}`"
         )
         return replace(found, loaded=_noted(found.loaded, reason), frozen=reason)
 
@@ -218,6 +218,9 @@ def _told(backup: Backup | None, replay: Sequence[Numbered], complete: bool) -> 
     since = len({seq for seq, _ in replay})
     if backup is None:
         return f"{since} entries of the journal stand in for it"
-    later = f" and {since} later entries of the journal" if since else ""
-    said = f"its backup {os.path.basename(backup.path)}{later} stands in for it"
+    name = os.path.basename(backup.path)
+    said = f"its backup {name} stands in for it"
+    if since:
+        entries = "a later entry" if since == 1 else f"{since} later entries"
+        said = f"its backup {name} and {entries} of the journal stand in for it"
     return said if complete else f"{said}, but some entries in between are gone"

@@ -13,33 +13,32 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING
 
-from milkd.engine.capture import Capture
 from milkd.engine.percept import ARCHIVE, GLOBAL
-from milkd.errors import ReadOnly, StoreDamaged
+from milkd.errors import ReadOnly
 from milkd.paths import OWN_DIRECTORY
 from milkd.store.backups import Backups
-from milkd.store.checkpoint import Checkpoint, NewFile, Unpublished, is_void, publish
+from milkd.store.checkpoint import Checkpoint, is_void
 from milkd.store.copies import Copies
 from milkd.store.directory import Directory
-from milkd.store.files import FULL, Files, Poisoned, read_file, storage_error
+from milkd.store.files import FULL, Files, Poisoned, storage_error
 from milkd.store.generations import Generations
 from milkd.store.identity import new_id, store_id
 from milkd.store.interface import Found, Opened, Published, Store, Theirs
-from milkd.store.operations import FILE, operations_from_bytes, operations_to_bytes
+from milkd.store.operations import read_operations
 from milkd.store.poisonings import Poisonings
 from milkd.store.presence import Presence
-from milkd.store.replace import ANY, Overtaken, Replacement
 from milkd.store.reserve import Reserve
+from milkd.store.saving import Saving
 from milkd.store.scrub import scrub
 from milkd.store.seal import Sealing
-from milkd.store.snapshot import Encoder
 from milkd.store.spare import Spare
 from milkd.store.standins import Standins
-from milkd.store.unsaved import OPERATIONS, Unsaved
+from milkd.store.unsaved import Unsaved
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
+    from milkd.engine.capture import Capture
     from milkd.engine.percept import ScopeImage
     from milkd.store.entries import Done, Entry
     from milkd.store.files import Stamp
@@ -47,9 +46,6 @@ if TYPE_CHECKING:
     from milkd.store.snapshot import Loaded
 
 __all__ = ["JournalStore", "Poisoned", "Store", "is_void"]
-
-MAX_OPERATIONS = 64 << 20  # bytes of their file
-MAX_ENCODERS = 16  # scopes whose texts are remembered
 
 
 class JournalStore:
@@ -87,10 +83,11 @@ class JournalStore:
         self._spare = Spare()
         self._refusal = refusal
         self._unsaved = Unsaved()
-        self._encoders: dict[str, Encoder] = {}
+        self._saving = Saving(
+            self._files, self._directory, self._own, self._presence, self._backups, self._unsaved
+        )
         self._id: str | None = None
         self._spoilt: tuple[str, ...] = ()  # damaged journals
-        self._useless: set[str] = set()  # scopes whose files nobody can understand
 
     @property
     def newest(self) -> int:
@@ -127,7 +124,7 @@ class JournalStore:
             self._spare.keep()
         self._unsaved.add(found.entries)
         self._standins.opened(self._id, found.base, found.entries)
-        seq, operations, notes = self._operations()
+        seq, operations, note = read_operations(self._files, self._own, self._id)
         self._journals.start_at(seq)
         operations += [e.done for e in found.entries if e.done is not None and e.seq > seq]
         scopes = (GLOBAL, ARCHIVE, *self._directory.sessions(), *self._standins.scopes())
@@ -135,7 +132,7 @@ class JournalStore:
             scopes=tuple(dict.fromkeys(scopes)),
             operations=tuple(operations),
             refusal=refusal,
-            notes=(*found.notes, *notes),
+            notes=(*found.notes, *filter(None, [note])),
             scrub={each: entry.seq for entry in found.entries for each in entry.scrub},
         )
 
@@ -206,8 +203,9 @@ class JournalStore:
         Raises:
             Failure: The disk refused; nothing is left of them.
         """
-        write = partial(self._written, parts, seq, operations, pause)
         with self._as_failure("cannot save"):
+            sealing = Sealing(self._spare.lend(self._prepare_to_write), seq, self._now())
+            write = partial(self._saving.write, parts, sealing, operations, pause)
             try:
                 return self._spare.lend(write)
             except OSError as error:
@@ -217,21 +215,9 @@ class JournalStore:
 
     def publish(self, written: Checkpoint) -> Published:
         """Put the new files in the old ones' places."""
-        published = Published()
-        with self._presence.busy:
-            try:
-                for new in written.files:
-                    self._spare.lend(partial(self._publish, new, written.seq, published))
-                if written.operations is not None:
-                    self._spare.lend(partial(written.operations.publish, ANY))
-                    self._unsaved.saved(OPERATIONS, written.seq)
-            except OSError as error:
-                published.error = storage_error(f"cannot save to {self._directory.path}", error)
-            finally:
-                written.discard()
+        published = self._saving.publish(written, self._spare.lend)
         for scope in published.images:
-            self._backups.thin(scope)
-        self._backups.expire()
+            self._standins.forget(scope)
         if published.error is None:
             self._reserve.keep()
             self._spare.keep()
@@ -298,7 +284,7 @@ class JournalStore:
         with self._as_failure(f"cannot keep a copy of {scope}.json"):
             kept = self._presence.adopt(scope, theirs, kind)
         useless = kept is not None and theirs.problem
-        (self._useless.add if useless else self._useless.discard)(scope)
+        (self._saving.useless.add if useless else self._saving.useless.discard)(scope)
         return kept
 
     def finish(self) -> None:
@@ -309,52 +295,6 @@ class JournalStore:
         """
         with self._as_failure("cannot put the journal away"):
             self._journals.finish(self._covered(), self._away(keep=True))
-
-    def _written(
-        self,
-        parts: Sequence[Capture | ScopeImage],
-        seq: int,
-        operations: Sequence[Done],
-        pause: Callable[[], None],
-    ) -> Checkpoint:
-        store = self._prepare_to_write()
-        sealing = Sealing(store, seq, self._now())
-        checkpoint = Checkpoint(seq)
-        try:
-            for part in parts:
-                image = part.image() if isinstance(part, Capture) else part
-                new = NewFile(image, self._directory.file(image.name))
-                checkpoint.files.append(new)
-                if not is_void(image):
-                    new.replacement = Replacement(self._files, new.path)
-                    pieces = self._encoder(image.name).encode(image, sealing, pause)
-                    new.replacement.write(pieces)
-            if OPERATIONS in self._unsaved:
-                path = os.path.join(self._own, FILE)
-                checkpoint.operations = Replacement(self._files, path)
-                checkpoint.operations.write([operations_to_bytes(store, seq, operations)])
-        except BaseException:
-            checkpoint.discard()
-            raise
-        return checkpoint
-
-    def _publish(self, new: NewFile, seq: int, published: Published) -> None:
-        scope = new.image.name
-        # What nobody can understand was set aside, and would be of no use among the backups.
-        backup = None if scope in self._useless else self._backups.name(scope)
-        try:
-            stamp = publish(self._files, new, self._presence.stamp(scope), backup)
-        except Overtaken:
-            published.overtaken.append(scope)
-            return
-        except Unpublished as refused:
-            self._presence.know(scope, refused.stamp)
-            raise refused.error from refused
-        self._presence.know(scope, stamp)
-        self._useless.discard(scope)
-        self._standins.forget(scope)
-        self._unsaved.saved(scope, seq)
-        published.images[scope] = new.image
 
     def _prepare_to_write(self) -> str:
         """The store's id; what must be there before anything of ours is written is made."""
@@ -384,25 +324,6 @@ class JournalStore:
             return self._files.unlink
         retire = self._backups.retire_journal
         return lambda path: (self._files.unlink if path in self._spoilt else retire)(path)
-
-    def _encoder(self, scope: str) -> Encoder:
-        encoder = self._encoders.pop(scope, None) or Encoder()
-        self._encoders[scope] = encoder
-        if len(self._encoders) > MAX_ENCODERS:
-            del self._encoders[next(iter(self._encoders))]
-        return encoder
-
-    def _operations(self) -> tuple[int, list[Done], tuple[str, ...]]:
-        """The operations that were saved; a damaged file of them is no loss of facts."""
-        try:
-            data, _ = read_file(self._files, os.path.join(self._own, FILE), MAX_OPERATIONS)
-            seq, operations = operations_from_bytes(data, self._id)
-        except FileNotFoundError:
-            return 0, [], ()
-        except (OSError, StoreDamaged) as error:
-            note = f"the results of earlier operations cannot be read ({error}); a client that "
-            return 0, [], (note + "repeats one of them may do it twice",)
-        return seq, operations, ()
 
     @contextlib.contextmanager
     def _as_failure(self, doing: str) -> Iterator[None]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from milkd.errors import StoreDamaged
 from milkd.paths import OWN_DIRECTORY
 from milkd.store.files import current_stamp, read_file
-from milkd.store.generations import Generations, Recovered
+from milkd.store.generations import Generations
 from milkd.store.identity import FILE as IDENTITY
 from milkd.store.identity import store_id
 from milkd.store.journal import Verdict
@@ -19,6 +19,7 @@ from milkd.store.operations import operations_from_bytes
 from milkd.upkeep.report import Level, counted
 
 if TYPE_CHECKING:
+    from milkd.store.chain import Recovered
     from milkd.store.files import Files
     from milkd.store.journal import Scan
     from milkd.upkeep.report import Report

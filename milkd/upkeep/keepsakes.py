@@ -1,4 +1,4 @@
-"""What a store keeps of its past: backups, journals put away, versions of others."""
+"""What a store keeps of its past: backups, journals put away, what was replaced."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def check(report: Report, files: Files) -> None:
     kept = _names(files, os.path.join(report.store, QUARANTINE))
     if kept:
         report.add(
-            Level.NOTE, QUARANTINE, f"{counted(len(kept), 'version')} of others: {_listed(kept)}"
+            Level.NOTE, QUARANTINE, f"{counted(len(kept), 'file')} kept aside: {_listed(kept)}"
         )
 
 

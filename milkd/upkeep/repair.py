@@ -191,7 +191,8 @@ class _Repair:
         """What becomes of the journals, in words."""
         lost = self._outcome.lost
         waiting = self._blocking()
-        files = "the other files" if waiting else "all files"
+        some = any(held.waits for held in self._taking.scopes.values())
+        files = "the other files" if some else "all files"
         told = f"the journals give {counted(saved, 'entry')}; {files} are written anew"
         if lost:
             told += f"; {numbers(lost)} lost"

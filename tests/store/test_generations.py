@@ -12,9 +12,10 @@ from journalled import STORE
 from milkd.engine.changes import PerceptDropped
 from milkd.errors import ReadOnly, StorageFull
 from milkd.store import generations
+from milkd.store.chain import Recovered
 from milkd.store.entries import Entry, entry_to_payload
 from milkd.store.files import Files
-from milkd.store.generations import Generations, Recovered
+from milkd.store.generations import Generations
 from milkd.store.journal import Header, frame, header_frame, seed_of
 
 if TYPE_CHECKING:

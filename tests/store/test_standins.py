@@ -96,7 +96,7 @@ async def test_a_file_that_lost_its_bytes_is_had_again(
         assert home.ids() == ["a", "b", "c", "d"]
         (reason,) = home.core.health.reasons
         assert "expected a JSON object (cut off by a power cut?); its backup global." in reason
-        assert reason.endswith("stands in for it")
+        assert reason.endswith("for it")
         assert home.core.commits.frozen == {}
         await home.put(put("e"))
         await home.stop()
@@ -191,7 +191,7 @@ async def test_a_file_that_somebody_damaged_is_served_from_its_backup_and_not_ch
     async with open_home(directory) as home:
         assert home.ids() == ["a", "b", "c", "d"]
         (reason,) = home.core.health.reasons
-        assert "stands in for it, and it is not changed until you choose" in reason
+        assert "in for it, and it is not changed until you choose" in reason
         assert "milkctl repair --accept-backup global" in reason
         with pytest.raises(ReadOnly, match="until you choose"):
             await home.put(put("e"))

@@ -175,7 +175,7 @@ def test_what_became_of_a_file_is_told(
 def test_a_backup_that_stands_in_is_named(kept: Kept) -> None:
     (kept.path / "global.json").write_bytes(b"")
     (backup,) = (kept.path / ".milkd" / "backup").glob("global.*")
-    assert f"its backup {backup.name} and 1 later" in only(kept).sentence
+    assert f"its backup {backup.name} and a later" in only(kept).sentence
 
 
 def test_a_session_that_cannot_be_read_is_an_error(kept: Kept) -> None:
@@ -243,7 +243,7 @@ def test_versions_of_others_are_listed(kept: Kept) -> None:
     backup.write_text('{"percepts": []}')
     assert [each.sentence for each in bad(check(str(kept.path)))] == [
         "not milkd's own version, but what another program wrote",
-        "4 versions of others: …, global.1.json, global.2.json, global.3.json",
+        "4 files kept aside: …, global.1.json, global.2.json, global.3.json",
     ]
 
 

@@ -233,7 +233,7 @@ def test_a_damaged_file_waits_for_a_choice(kept: Kept) -> None:
     ]
     (backup,) = (kept.path / ".milkd" / "backup").glob("global.*")
     assert problem.ways[0].effect == (
-        f"its backup {backup.name} and 1 later entries of the journal stands in for it: 2 facts"
+        f"its backup {backup.name} and a later entry of the journal stand in for it: 2 facts"
     )
     assert snapshot(kept.path) == before
 
