@@ -14,7 +14,7 @@ from milkd.engine.changes import scope_of
 from milkd.errors import WireError
 
 if TYPE_CHECKING:
-    from milkd.store.entries import Entry
+    from milkd.store.entries import Done, Entry
 
 Settled = Callable[[WireError | None], None]
 
@@ -68,11 +68,13 @@ class Answer:
         body: Gives the result; called when the answer leaves.
         need: None when nothing that the answer depends on is under way.
         changes: Whether the request changed something, so that it cannot be taken back.
+        done: What is kept of an operation for good.
     """
 
     body: Callable[[], dict[str, Any]]
     need: Batch | None = None
     changes: bool = False
+    done: Done | None = None
 
     @property
     def pending(self) -> bool:

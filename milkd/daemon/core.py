@@ -172,15 +172,16 @@ class Core:
                 return Answer(partial(render, decision.result), self.commits.newest())
             # Nothing changed, but done again after a restart it might.
             body = render(decision.result)
-            batch = self.commits.add((), _kind(command), done=done_of(operation, body))
-            return Answer(lambda: body, batch)
+            kept = done_of(operation, body)
+            batch = self.commits.add((), _kind(command), done=kept)
+            return Answer(lambda: body, batch, done=kept)
         self.commits.check(decision.changes)
         body = render(decision.result)
-        done = None if operation is None else done_of(operation, body)
+        done = done_of(operation, body) if operation else None
         gone = self._forgotten(command, decision.changes)
         self.apply(decision.changes)
         batch = self.commits.add(decision.changes, _kind(command), done=done, scrub=tuple(gone))
-        return Answer(lambda: body, batch, changes=True)
+        return Answer(lambda: body, batch, changes=True, done=done)
 
     def preview(self, command: Command, render: Render) -> Answer:
         """What a command would answer, without doing it."""
@@ -192,7 +193,7 @@ class Core:
         done = self.replays.find(call.operation)
         if done is None:
             done = act()
-            self.replays.remember(call.operation, done)
+            self.replays.remember(call.operation, done, done.done)
         return done
 
     def apply(self, changes: Iterable[Change]) -> None:

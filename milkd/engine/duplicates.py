@@ -45,8 +45,8 @@ def search(
     """
     found = Search()
     analyzer = memory.analyzer
-    wanted, marks = analyzer.features(text), analyzer.marks(text)
-    level = memory.params.distinctness_guard
+    wanted, level = analyzer.features(text), memory.params.distinctness_guard
+    marks: Marks | None = None  # taken when there is something to compare them with
     rejected: tuple[float, Place] | None = None
     for scope in scopes:
         for similarity, slot in _similar_enough(memory, wanted, scope):
@@ -56,12 +56,13 @@ def search(
             resembled = level != "off" and (rejected is None or similarity > rejected[0])
             if not (restated or resembled):
                 break
+            marks = marks or analyzer.marks(text)
             if level != "off" and apart(marks, scope.marks(slot), level, analyzer.stem):
                 if resembled:
                     rejected = similarity, (scope, slot)
             elif restated:
                 found.place, found.similarity = (scope, slot), similarity
-    if rejected is not None:
+    if rejected is not None and marks is not None:
         found.look_alike = _look_alike(memory, marks, *rejected)
     return found
 

@@ -231,8 +231,9 @@ def _plan(points: Sequence[Disk], random: Random) -> Iterator[tuple[int, Choice]
             yield at, Choice((kept,) * len(disk.units(512)))
     rules = [rule for at, disk in enumerate(points) for rule in _rules(at, disk)]
     random.shuffle(rules)
+    busy = [at for at, disk in enumerate(points) if disk.units(512)]
     idle = 0
-    while rules or idle < TIRED * len(points):
+    while rules or (busy and idle < TIRED * len(points)):
         if rules:
             at, number, bits, sector, fill, growth = rules.pop()
             yield (
@@ -241,8 +242,9 @@ def _plan(points: Sequence[Disk], random: Random) -> Iterator[tuple[int, Choice]
             )
         else:
             idle += 1
-        at = random.randrange(len(points))
-        yield at, _drawn(points[at], random)
+        if busy:
+            at = random.choice(busy)
+            yield at, _drawn(points[at], random)
 
 
 def _rules(at: int, disk: Disk) -> Iterator[Rule]:

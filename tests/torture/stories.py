@@ -161,7 +161,7 @@ def some(doing: Iterator[Step], number: int) -> list[Step]:
 def append() -> Story:
     """Entries, many of them together."""
     story, doing = Story.on(started()), steps()
-    for number in (1, 1, 3, 1, 9, 2, 14, 1, 20, 5, 16):
+    for number in (1, 1, 3, 1, 9, 2, 14, 1, 20, 5, 16, 24, 18):
         story.do(*some(doing, number))
     story.do_in_parts(*some(doing, 12))
     return story

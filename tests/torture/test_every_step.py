@@ -66,7 +66,11 @@ class Life:
             return
         keeper, before, seq = self.keeper, self.keeper.shelf.copy(), self.keeper.seq
         dirty, scrubbing = set(keeper.dirty), dict(keeper.scrubbing)
-        entry = keeper.entry(step, kind=kind)
+        try:
+            entry = keeper.entry(step, kind=kind)
+        except KeyError:  # it takes something away that was refused
+            keeper.shelf = before
+            return
         self.possible.append(keeper.facts())
         try:
             keeper.append([entry])
