@@ -95,7 +95,7 @@ class Checkpoints:
         self._numbers = count(1)
         self._entries = 0  # since the last one
         self._left = 0  # bytes of journal that it could not put away
-        self._changed_at = 0.0
+        self._changed_at = trio.current_time()
         self._delay = 0.0
         self._tried_at = 0.0
         self._beaten = False  # whether others wrote a file before the last one could
@@ -154,14 +154,13 @@ class Checkpoints:
         async with self._one:
             asked, self._asked = self._asked, None
             error = await self._tried()
-            self._tried_at = trio.current_time()
             self._left = self._store.unsaved
             if error is None:
+                self._tried_at = trio.current_time()
                 self._delay = FIRST_DELAY if self._beaten else 0.0
                 self._health.clear(HEALTH_KEY)
             else:
-                self._delay = min(max(2 * self._delay, FIRST_DELAY), LAST_DELAY)
-                self.complain(error)
+                self.failed(error)
             if asked is not None:
                 asked.settle(error)
             return error is None
@@ -268,8 +267,10 @@ class Checkpoints:
             del self._scrubs[seq]
         return None
 
-    def complain(self, error: Failure) -> None:
-        """Tell that the files could not be written; the journal still holds everything."""
+    def failed(self, error: Failure) -> None:
+        """The files could not be written; the journal still holds everything, and time will tell."""
+        self._tried_at = trio.current_time()
+        self._delay = min(max(2 * self._delay, FIRST_DELAY), LAST_DELAY)
         _log.error("the files could not be saved: %s: %s", error.code, error)
         self._health.note(
             HEALTH_KEY,

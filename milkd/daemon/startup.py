@@ -142,4 +142,4 @@ def _save(core: Core, *, retire: bool) -> None:
     except Failure as failure:
         error = failure
     if error is not None:
-        core.checkpoints.complain(error)
+        core.checkpoints.failed(error)

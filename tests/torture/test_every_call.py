@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from torture.household import Household, Ledger
-from torture.size import portion
+from torture.size import LONG, portion
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,6 +78,10 @@ def suffer(shim: Path, fault: Fault | None) -> list[str]:
         if fault is None:
             assert (code, ledger.refusals) == (0, [])
         calls = log.read_text().splitlines() if log.exists() else []
+        if LONG and fault is not None:  # and something goes wrong when it starts again
+            later = fault._replace(at=1 + 7 * fault.at % 40, always=False)
+            household.start_if_it_can(**environment | later.environment())
+            assert household.end() in ENDS
         household.start()
         ledger.check(household.contents())
         with household.client() as client:

@@ -68,11 +68,14 @@ def test_what_was_acknowledged_is_there_once_however_often_it_is_killed(
             household.start()
         time.sleep(0.2)
     acknowledged = markers(notes)
-    found = Counter(fact["content"].split()[0].removeprefix("note") for fact in household.facts())
+    facts = household.facts()
+    found = Counter(fact["content"].split()[0].removeprefix("note") for fact in facts)
     with capsys.disabled():
         print(f"\n{KILLS} kills, {len(acknowledged)} acknowledged, {len(found)} found")
     assert sorted(acknowledged - found.keys()) == []
     assert [marker for marker, times in found.items() if times != 1] == []
+    # Asked again under its `op_id`, nothing is stated a second time.
+    assert [fact["content"] for fact in facts if fact["evidence"]] == []
     assert len(acknowledged) > KILLS
     assert household.end() == 0
     household.check_tidy()
