@@ -268,7 +268,7 @@ class Checkpoints:
         return None
 
     def failed(self, error: Failure) -> None:
-        """The files could not be written; the journal still holds everything, and time will tell."""
+        """The files could not be written; the journal still holds everything."""
         self._tried_at = trio.current_time()
         self._delay = min(max(2 * self._delay, FIRST_DELAY), LAST_DELAY)
         _log.error("the files could not be saved: %s: %s", error.code, error)

@@ -71,8 +71,13 @@ class Backups:
         day ahead, for then it had been set wrong before.
         """
         now = self._now()
-        taken = [backup.at for backup in self.listed(scope) if backup.at <= now + DAY]
-        at = max([now, *(each + TICK for each in taken)])
+        taken = {backup.path: backup.at for backup in self.listed(scope)}
+        at = max([now, *(each + TICK for each in taken.values() if each <= now + DAY)])
+        while (path := self._path(scope, at)) in taken:  # of one that is further ahead
+            at += TICK
+        return path
+
+    def _path(self, scope: str, at: float) -> str:
         return os.path.join(self.directory, f"{scope}.{moment_text(at)}.json")
 
     def listed(self, scope: str | None = None) -> list[Backup]:

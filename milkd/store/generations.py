@@ -96,6 +96,10 @@ class Generations:
         """Number the next entry one more than this, or than the newest entry found."""
         self._durable = max(self._durable, newest)
 
+    def start_after(self, retired: Sequence[tuple[int, str, str]]) -> None:
+        """Number the next generation on from those that were put away, which stay in order so."""
+        self._number = max(self._number, *(number for number, _, _ in retired), 0)
+
     @property
     def unsaved(self) -> int:
         """Bytes of all living journals."""

@@ -76,7 +76,8 @@ class Saving:
             for part in parts:
                 image = part.image() if isinstance(part, Capture) else part
                 checkpoint.files.append(self._new(image, sealing, pause))
-            if OPERATIONS in self._unsaved:
+            # With no operation either: no scope's file may be left that tells the newest number.
+            if parts or OPERATIONS in self._unsaved:
                 checkpoint.operations = Replacement(self._files, self._operations)
                 text = operations_to_bytes(sealing.store, sealing.seq, operations)
                 checkpoint.operations.write([text])

@@ -114,6 +114,7 @@ class JournalStore:
                 found = self._journals.recover(self._id)
             else:
                 found, self._spoilt = self._journals.take(salvaged), salvaged.damaged
+            retired = self._backups.retired_journals()
         except OSError as error:
             path = error.filename or f"the journal of {self._directory.path}"
             raise storage_error(f"cannot read {path}", error) from error
@@ -126,6 +127,7 @@ class JournalStore:
         self._standins.opened(self._id, found.base, found.entries)
         seq, operations, note = read_operations(self._files, self._own, self._id)
         self._journals.start_at(seq)
+        self._journals.start_after(retired)
         operations += [e.done for e in found.entries if e.done is not None and e.seq > seq]
         scopes = (GLOBAL, ARCHIVE, *self._directory.sessions(), *self._standins.scopes())
         return Opened(
@@ -161,9 +163,9 @@ class JournalStore:
             Failure: StorageFull, ReadOnly or StorageFailed; nothing was changed.
             Poisoned: What is on disk is unknown; no later append will succeed.
         """
-        self._presence.check_there()
-        self._check_journal()
         with self._as_failure("cannot append to the journal"), self._poisonings.counted():
+            self._presence.check_there()
+            self._check_journal()
             store = self._spare.lend(self._prepare_to_write)
             try:
                 self._spare.lend(partial(self._journals.append, entries, store))
@@ -181,8 +183,8 @@ class JournalStore:
         Raises:
             Failure: It cannot be made.
         """
-        self._presence.check_there()
         with self._as_failure("cannot begin a new journal"):
+            self._presence.check_there()
             store = self._spare.lend(self._prepare_to_write)
             try:
                 return self._spare.lend(partial(self._journals.rotate, store))

@@ -399,3 +399,17 @@ def test_where_none_is_as_milkd_left_it_the_newest_that_can_be_read_is_told(
     assert found is not None
     assert found[1].sealed is Seal.BARE
     assert found[0].at == clock.wall - 120.0
+
+
+@pytest.mark.parametrize("back", [DAY, DAY + 1.0, 2 * DAY])
+def test_a_clock_that_is_set_back_finds_a_name_that_is_free(
+    backups: Backups, clock: Clock, back: float
+) -> None:
+    """One more than a day ahead counts as set wrong, and is not followed, nor written over."""
+    first = put(backups, "global")
+    clock.wall -= back
+    for _ in range(3):
+        assert put(backups, "global") != first
+    clock.wall += back
+    assert len({backup.path for backup in backups.listed("global")}) == 4
+    assert put(backups, "global") != first

@@ -75,7 +75,7 @@ def test_what_was_acknowledged_is_there_once_however_often_it_is_killed(
     assert sorted(acknowledged - found.keys()) == []
     assert [marker for marker, times in found.items() if times != 1] == []
     # Asked again under its `op_id`, nothing is stated a second time.
-    assert [fact["content"] for fact in facts if fact["evidence"]] == []
+    assert [fact["content"] for fact in facts if fact.get("evidence")] == []
     assert len(acknowledged) > KILLS
     assert household.end() == 0
     household.check_tidy()
