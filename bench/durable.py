@@ -31,7 +31,8 @@ from milkd.rpc.protocol import MAX_RESPONSE, Connection
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-RECORDS = 1_000
+ROUNDS = 10
+RECORDS = 200  # a round
 CLIENTS = 64
 SLOW_SYNC = 0.010  # seconds that a sync takes on an ordinary disk
 ENTRIES = 10_000  # in the journal at start
@@ -67,14 +68,20 @@ def main() -> int:
 
 
 def _measured(directory: Path) -> Iterator[tuple[str, float]]:
-    bare = _bare(directory / "bare")
-    with Daemon(directory / "one") as daemon:
-        one = _one_client(daemon)
+    bare_times: list[float] = []
+    one_times: list[float] = []
+    with Daemon(directory / "one") as daemon, milkd.connect(socket=daemon.socket) as client:
+        facts = _facts("one")
+        for _ in range(ROUNDS):  # in turns, so that both meet the same disk
+            bare_times += _bare(directory / "bare")
+            one_times += _records(client, facts, RECORDS)
+    bare, one = statistics.median(bare_times), statistics.median(one_times)
     yield "bare append, sync and thread, µs (median)", bare * 1e6
     yield "one client, µs (median)", one * 1e6
     yield "one client / bare append, sync and thread", one / bare
     with Daemon(directory / "slow", SLOW_SYNC) as daemon:
-        alone = 1 / _one_client(daemon, 200)
+        with milkd.connect(socket=daemon.socket) as client:
+            alone = 1 / statistics.median(_records(client, _facts("one"), RECORDS))
         together, group = _many_clients(daemon, directory / "slow")
     lite = _sqlite(directory / "lite", group)
     yield f"one client with a sync of {SLOW_SYNC * 1e3:g} ms, records a second", alone
@@ -134,10 +141,10 @@ def _serve(delay: float, argv: list[str]) -> int:
     return serve(argv)
 
 
-def _bare(path: Path) -> float:
+def _bare(path: Path) -> list[float]:
     """Seconds of an append of a record's size, its sync, and one trip to a thread."""
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    record = b"x" * 520
+    record = b"x" * 640
 
     def append() -> None:
         os.write(fd, record)
@@ -153,7 +160,7 @@ def _bare(path: Path) -> float:
 
     times = trio.run(run)
     os.close(fd)
-    return statistics.median(times)
+    return times
 
 
 def _facts(seed: str) -> Iterator[str]:
@@ -163,16 +170,15 @@ def _facts(seed: str) -> Iterator[str]:
         yield f"{' '.join(words)} {seed} {number}"
 
 
-def _one_client(daemon: Daemon, records: int = RECORDS) -> float:
-    """Seconds of a record, from the call to its answer."""
-    facts, times = _facts("one"), []
-    with milkd.connect(socket=daemon.socket) as client:
-        for _ in range(records):
-            content = next(facts)
-            began = time.perf_counter()
-            client.record(content)
-            times.append(time.perf_counter() - began)
-    return statistics.median(times)
+def _records(client: milkd.Client, facts: Iterator[str], count: int) -> list[float]:
+    """Seconds of each record, from the call to its answer."""
+    times = []
+    for _ in range(count):
+        content = next(facts)
+        began = time.perf_counter()
+        client.record(content)
+        times.append(time.perf_counter() - began)
+    return times
 
 
 def _many_clients(daemon: Daemon, home: Path) -> tuple[float, float]:

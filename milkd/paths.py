@@ -243,3 +243,8 @@ def _is_anothers(socket: str, store: str) -> bool:
     except (OSError, ValueError):
         return False
     return bool(holder) and holder != os.fsencode(store)
+
+
+def short(path: str) -> str:
+    """The end of a path in milkd's own directory, for a sentence."""
+    return os.path.join(*path.rsplit(os.sep, 3)[-3:])

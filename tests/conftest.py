@@ -35,8 +35,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="test the pure kernels only; without it a missing extension is an error",
     )
 
+    parser.addoption(
+        "--units",
+        action="store_true",
+        help="leave out what runs whole programs; enough where only the kernels differ",
+    )
+
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--units"):
+        for item in items:
+            if "place" in getattr(item, "fixturenames", ()):
+                item.add_marker(pytest.mark.skip(reason="runs whole programs; --units"))
     if config.getoption("--no-extension"):
         for item in items:
             if item.get_closest_marker("build"):

@@ -39,6 +39,7 @@ def _repair(client: Client, options: Options) -> Answer:
 
 def _say_repaired(answer: Answer, out: Output, _options: Options) -> None:
     out.line(f"store {visible(answer['store'])}")
+    _say_running(answer, out)
     for problem in answer["problems"]:
         out.line(out.bold(f"{visible(problem['file'])}: {visible(problem['sentence'])}"))
         for way in problem["ways"]:
@@ -55,6 +56,14 @@ def _say_repaired(answer: Answer, out: Output, _options: Options) -> None:
         out.line(f"{counted(waiting, 'file')} to choose for")
     elif not answer["problems"]:
         out.line("there is nothing to repair")
+
+
+def _say_running(answer: Answer, out: Output) -> None:
+    if answer["running"]:
+        out.line(
+            f"in the hands of {visible(answer['running'])}: what it has still to write or to take "
+            "in may be told here too; nothing is changed as long as it runs (milkctl stop)"
+        )
 
 
 def _settled(answer: Answer) -> int:
@@ -96,6 +105,7 @@ def _say_versions(answer: Answer, out: Output, options: Options) -> None:
         Column("FACTS", right=True),
         Column("ENTRY", right=True, spare=3),
         Column("STATE"),
+        Column("KIND", spare=4),
     ]
     draw(out, columns, [_row(version) for version in answer["versions"]])
     for version in answer["versions"]:
@@ -113,6 +123,7 @@ def _row(version: Answer) -> list[str]:
         "" if useless else str(version["facts"]),
         str(version["seq"] or ""),
         STATES[version["state"]],
+        version["kind"],
     ]
 
 
@@ -120,6 +131,7 @@ def _say_restored(answer: Answer, out: Output) -> None:
     name = f"{visible(answer['scope'])}.json"
     would = " would be" if answer["dry_run"] else ""
     out.line(f"{name}{would or ' is'} what {visible(answer['path'])} holds")
+    _say_running(answer, out)
     for kind in ("added", "removed", "changed"):
         _say_facts(kind, answer[kind], out, would.removesuffix(" be"))
     edges, groups = answer["edges_added"] + answer["edges_removed"], answer["engrams_changed"]
@@ -129,10 +141,14 @@ def _say_restored(answer: Answer, out: Output) -> None:
         out.line("no fact is added, removed or changed by that")
     for warning in answer["warnings"]:
         out.line(f"mind: {visible(warning)}")
+    if answer["dry_run"]:
+        out.line("what is there now would be kept in .milkd/quarantine, for seven days at least")
     if answer["kept"]:
-        out.line(f"kept: {visible(answer['kept'])}")
-    if not answer["dry_run"]:
-        out.line(f"what was there before: `milkctl backup list {visible(answer['scope'])}`")
+        out.line(
+            f"what was there before is kept for seven days at least: {visible(answer['kept'])}"
+        )
+    if answer["undo"]:
+        out.line(f"to bring it back: {visible(answer['undo'])}")
 
 
 def _say_facts(kind: str, facts: list[Answer], out: Output, would: str) -> None:
@@ -173,7 +189,7 @@ def _backup_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("action", choices=("list", "restore"))
     parser.add_argument("of", nargs="?", metavar="SCOPE", help="global, archive or a session")
     parser.add_argument(
-        "which", nargs="?", metavar="WHICH", help="a time stamp as list shows it, or a file's path"
+        "which", nargs="?", metavar="WHICH", help="a name as list shows it, or a file's path"
     )
     parser.add_argument("--dry-run", action="store_true", help="only tell what would change")
 
@@ -186,7 +202,8 @@ COMMANDS = {
         _repair,
         _say_repaired,
         _repair_arguments,
-        about="Make the store sound again; no daemon may be running (milkctl stop).  Of damaged\n"
+        about="Make the store sound again; no daemon may be running (milkctl stop), but for\n"
+        "--dry-run.  Of damaged\n"
         "journals all entries that are whole are saved, and the files are written anew.  Where a\n"
         "file of facts is damaged, it is said what can take its place, and nothing is done until\n"
         "you choose.  What was damaged is kept in .milkd/quarantine.  Exit code 1 if something is\n"
@@ -199,10 +216,11 @@ COMMANDS = {
         _backup,
         _say_backup,
         _backup_arguments,
-        about="list     show the earlier versions that milkd keeps of its files, newest first; a\n"
-        "         daemon may be running\n"
+        about="list     show the earlier versions that milkd keeps of its files, newest first,\n"
+        "         those in .milkd/quarantine among them; a daemon may be running\n"
         "restore  have one of them, or another file, take the place of SCOPE's file; what is\n"
-        "         there now is kept among them first; no daemon may be running (milkctl stop)",
+        "         there now is kept in .milkd/quarantine first, for seven days at least; no\n"
+        "         daemon may be running (milkctl stop), but for --dry-run",
         autostart=False,
         changes=_restores,
     ),

@@ -210,7 +210,10 @@ class Commits:
         """Wait for changes, or for uses to have lingered."""
         while not self._pending.entries:
             self._wake = trio.Event()
-            with trio.move_on_after(self._linger_s if self._uses else float("inf")) as waited:
+            if not self._uses:
+                await self._wake.wait()
+                continue
+            with trio.move_on_after(self._linger_s) as waited:
                 await self._wake.wait()
             if waited.cancelled_caught:
                 self._add_pending_uses()

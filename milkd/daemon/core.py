@@ -103,7 +103,9 @@ class Core:
         self.limits = limits or Limits()
         self.new_id = new_id
         self.hub = Hub(self.limits.events)
-        self.health = Health(lambda status: self.hub.publish("health", "changed", status=status))
+        self.health = Health(
+            lambda status: self.hub.publish("health", "changed", status=status), self.clock.mono
+        )
         self.config = Config(config_path, self.health, self._configure)
         lease_s = self.limits.lease_s
         self.clocks = SwitchedClocks(engine.params.running_time, self.clock.mono, lease_s)

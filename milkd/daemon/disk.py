@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from functools import partial
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import trio
 
@@ -41,15 +41,22 @@ class Worker:
     """A thread of its own for one call at a time, shared with no slow job of others."""
 
     def __init__(self) -> None:
-        self._one = trio.CapacityLimiter(1)
+        self._busy = False
+        self._waiting = trio.lowlevel.ParkingLot()
         self._slow = trio.CapacityLimiter(1)
         self._look = trio.CapacityLimiter(1)
 
     async def run(self, call: Callable[[], T]) -> T:
         """Run the call in the thread."""
-        with trio.CancelScope(shield=True):
-            result = await trio.to_thread.run_sync(call, limiter=self._one)
-        return result
+        while self._busy:
+            with trio.CancelScope(shield=True):
+                await self._waiting.park()
+        self._busy = True
+        try:
+            return await _in_thread(call)
+        finally:
+            self._busy = False
+            self._waiting.unpark()
 
     async def slow(self, call: Callable[[Callable[[], None]], T]) -> T:
         """Run the call in a thread that gives way to the loop."""
@@ -63,3 +70,24 @@ class Worker:
         with trio.move_on_after(LOOK):
             return await trio.to_thread.run_sync(call, limiter=self._look, abandon_on_cancel=True)
         return None
+
+
+async def _in_thread(call: Callable[[], T]) -> T:
+    """What the call returns or raises, in a thread; it is awaited whatever is cancelled.
+
+    `to_thread` does more (limits, context, names), and goes through the loop once more before
+    it begins: every durable record would wait for that.
+    """
+    task, token = trio.lowlevel.current_task(), trio.lowlevel.current_trio_token()
+
+    def deliver(outcome: Any) -> None:
+        token.run_sync_soon(trio.lowlevel.reschedule, task, outcome)
+
+    trio.lowlevel.start_thread_soon(call, deliver)  # a name of its own would cost two calls more
+    result: T = await trio.lowlevel.wait_task_rescheduled(_go_on)
+    return result
+
+
+def _go_on(_: object) -> trio.lowlevel.Abort:
+    """A call to the disk cannot be taken back."""
+    return trio.lowlevel.Abort.FAILED

@@ -8,7 +8,6 @@ in its place.  Nothing of theirs is overwritten that is not kept somewhere.
 from __future__ import annotations
 
 import logging
-import os
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ import trio
 from milkd.daemon.fatal import trace
 from milkd.engine.percept import ARCHIVE, GLOBAL
 from milkd.errors import Failure, StorageFailed
+from milkd.paths import short
 from milkd.store.merging import merge
 from milkd.store.seal import Seal
 
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 STORE_KEY = "store"
 ATTEMPTS = 3
-MAX_WARNINGS = 100  # the newest are kept
 BESIDE = (
     "another program (milk?) writes the files of this store too: what it adds and changes is "
     "taken in, but what it deletes comes back; use `milkctl forget`"
@@ -50,6 +49,7 @@ class Edits:
         self._core = core
         self._noted: dict[str, Stamp | None] = {}
         self._one = trio.Lock()
+        self._looked_at = trio.current_time()
         self._wake = trio.Event()
         self._warned = False
 
@@ -60,6 +60,7 @@ class Edits:
         now, and acted on if it is the same at the next look.
         """
         async with self._one:
+            self._looked_at = trio.current_time()
             try:
                 found = await self._core.disk.look(
                     partial(self._core.store.changed, self._scopes())
@@ -80,6 +81,12 @@ class Edits:
             ]
             if taken:
                 self._core.checkpoints.ask()
+
+    async def glance(self) -> None:
+        """Look, unless somebody just did: who calls now may have edited a file before that."""
+        since = trio.current_time() - self._looked_at
+        if since >= self._core.limits.files_poll_s and not self._one.locked():
+            await self.look()
 
     def wake(self, _: Sequence[str]) -> None:
         """A checkpoint found files that others have written."""
@@ -155,7 +162,7 @@ class Edits:
         else:
             said = (
                 f"{theirs.problem}; another program did that while milkd was running. "
-                f"It is kept as {_short(kept)}, and what milkd had was written again"
+                f"It is kept as {short(kept)}, and what milkd had was written again"
             )
         self._warn(said)
         file, _ = core.commits.kept.file(scope)
@@ -179,7 +186,7 @@ class Edits:
         # A file that brings back what was forgotten meanwhile is kept only without that.
         gone = core.checkpoints.gone
         core.checkpoints.to_scrub([each for each in merged.refused if each in gone])
-        self._tell(scope, merged.summary, kept, bare=loaded.sealed is Seal.BARE)
+        self._tell(scope, loaded, merged, kept)
 
     async def _base(self, scope: str, loaded: Loaded) -> ScopeImage | None:
         """What their file came from; None if nobody knows."""
@@ -233,19 +240,25 @@ class Edits:
         self._core.apply(changes)
         return self._core.commits.add(changes, "merge")
 
-    def _tell(self, scope: str, summary: str, kept: str | None, *, bare: bool) -> None:
-        _log.info("%s.json was changed by another program: %s", scope, summary or "nothing new")
+    def _tell(self, scope: str, loaded: Loaded, merged: Merged, kept: str | None) -> None:
+        summary = merged.summary or "nothing new"
+        _log.info("%s.json was changed by another program: %s", scope, summary)
         if kept is not None:
-            self._warn(f"{scope}.json: {summary}; their version is kept as {_short(kept)}")
-        if bare and not self._warned:
+            # What is odd about an entry may quote it, and is for the client alone, not the log.
+            odd = "".join(f"; {warning}" for warning in loaded.warnings)
+            if any(each in self._core.checkpoints.gone for each in merged.refused):
+                odd += "; what was forgotten is not brought back by an edit"
+            self._core.health.tell(
+                f"{scope}.json: {summary}{odd}; their version is kept as {short(kept)}"
+            )
+        if loaded.sealed is Seal.BARE and not self._warned:
             self._warned = True
             self._warn(BESIDE)
         self._core.hub.publish("percepts", "merged", scope=scope)
 
     def _warn(self, sentence: str) -> None:
         _log.warning("%s", sentence)
-        self._core.store.warnings.append(sentence)
-        del self._core.store.warnings[:-MAX_WARNINGS]
+        self._core.health.tell(sentence)
 
 
 def _without_pause(job: Callable[[], Merged], _: Callable[[], None]) -> Merged:
@@ -254,7 +267,3 @@ def _without_pause(job: Callable[[], Merged], _: Callable[[], None]) -> Merged:
 
 def _key(scope: str) -> str:
     return f"edit {scope}"
-
-
-def _short(path: str) -> str:
-    return os.path.join(*path.rsplit(os.sep, 3)[-3:])

@@ -51,7 +51,9 @@ async def health(core: Core, __: Call) -> Answer:
     scopes = (GLOBAL, ARCHIVE, *core.sessions.names())
     indexed = sum(core.engine.count(scope) for scope in scopes)
     unread = {scope: count for scope in scopes if (count := core.engine.unreadable(scope))}
-    status, reasons = core.health.status, [*core.health.reasons, *core.store.warnings]
+    while core.store.warnings:
+        core.health.tell(core.store.warnings.pop(0))
+    status, reasons = core.health.status, core.health.reasons
     reasons += [_unsearchable(scope, count) for scope, count in unread.items()]
     return at_once(
         {

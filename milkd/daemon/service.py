@@ -78,6 +78,8 @@ class Service:
             )
         arguments = schema.validate(request.method, request.params)
         call = self._call(caller, request.method, arguments)
+        if call.method not in PASSIVE:
+            await self._core.edits.glance()
         session = arguments.get("session")
         if session is not None and call.method not in NOT_ENTERING:
             await self._enter(str(session), caller)

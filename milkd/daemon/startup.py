@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 from milkd.engine.changes import PerceptPut
 from milkd.engine.percept import ARCHIVE, GLOBAL
 from milkd.errors import Failure, StorageFailed, StoreDamaged, VersionMismatch
+from milkd.paths import short
 from milkd.store.interface import Theirs
+from milkd.store.merging import merge
 from milkd.store.seal import Seal
 
 if TYPE_CHECKING:
@@ -37,9 +39,9 @@ def load_store(core: Core) -> None:
     """
     opened = core.store.open()
     core.commits.refusal = opened.refusal
-    for number, note in enumerate(opened.notes):
+    for note in opened.notes:
         _log.warning("%s", note)
-        core.health.note(f"journal {number}", note)
+        core.health.tell(note)
     core.replays.load(opened.operations)
     for name in (GLOBAL, ARCHIVE):
         _bring_back(core, name, opened.scrub)
@@ -58,9 +60,9 @@ def load_store(core: Core) -> None:
 def _bring_back(core: Core, name: str, forgotten: Mapping[str, int]) -> None:
     """Have a scope loaded as it was last acknowledged."""
     found = _found(core, name)
-    image = _replayed(core, found) if found.replay else found.loaded.image
+    image = _image(core, found)
     rest = _rest(core, found, image, forgotten)
-    if rest is not image or not found.replay:
+    if rest is not image or not core.engine.is_loaded(name) or image is found.loaded.image:
         core.engine.put_back(rest)
     core.commits.kept.loaded(found, rest)
 
@@ -73,9 +75,8 @@ def _adopt(core: Core, name: str, forgotten: Mapping[str, int]) -> None:
         core.sessions.adopt_unreadable(name)
         core.loading.complain(name, error)
         return
-    image = found.loaded.image
-    if found.replay:
-        image = _replayed(core, found)
+    image = _image(core, found)
+    if core.engine.is_loaded(name):
         core.engine.unload(name)
     rest = _rest(core, found, image, forgotten)
     core.commits.kept.loaded(found, rest)
@@ -105,9 +106,44 @@ def _found(core: Core, name: str) -> Found:
     core.health.note_file(name, found.loaded.warnings)
     if found.frozen is not None:
         core.commits.frozen[name] = found.frozen
-    elif core.commits.refusal is None and found.replay and found.loaded.sealed in EDITED:
-        _keep(core, name, found)
+        if name == GLOBAL:
+            core.health.note("frozen", found.frozen, read_only=True)
+            core.health.note_file(name, found.loaded.warnings[:-1])
+    elif core.commits.refusal is None:
+        if found.stale is not None or (found.replay and found.loaded.sealed in EDITED):
+            _keep(core, name, found)
+        if found.past is not None:
+            _tell_past(core, found, found.past)
     return found
+
+
+def _image(core: Core, found: Found) -> ScopeImage:
+    """The scope as it was last acknowledged, with what an older version of its file adds."""
+    if not found.replay and found.stale is None:
+        return found.loaded.image
+    image = _replayed(core, found)
+    if found.stale is None:
+        return image
+    merged = merge(found.stale.base, found.stale.loaded.image, image, wall=core.now().wall)
+    core.engine.apply_all(merged.changes)
+    return core.engine.image(image.name)
+
+
+def _tell_past(core: Core, found: Found, past: Found) -> None:
+    """Keep what milkd had left in a file that another program replaced, and tell what it lacks."""
+    before, name = _replayed(core, past), past.loaded.image.name
+    core.engine.unload(name)
+    here = {percept.id for percept in found.loaded.image.percepts}
+    missing = sum(percept.id not in here for percept in before.percepts)
+    kept = core.store.keep_past(before)
+    if kept is None or not missing:
+        return
+    facts = "a fact" if missing == 1 else f"{missing} facts"
+    what = "removed" if found.loaded.sealed is Seal.NONE else "written by another program"
+    core.health.tell(
+        f"{name}.json was {what} while milkd was not running, and lacks {facts} that it had; the "
+        f"version before is kept as {short(kept)} (`milkctl repair` and `backup restore` take it)"
+    )
 
 
 def _replayed(core: Core, found: Found) -> ScopeImage:
@@ -136,6 +172,8 @@ def _save(core: Core, *, retire: bool) -> None:
         written = core.store.write(parts, core.commits.seq, core.replays.dones(), lambda: None)
         published = core.store.publish(written)
         kept.saved(published.images, core.commits.seq)
+        for name in published.images:
+            core.health.let_pass(name)
         if published.error is None and retire:
             core.store.retire(keep=True)
         error = published.error

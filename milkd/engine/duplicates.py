@@ -44,6 +44,9 @@ def search(
     the older in the store.  The ids in `leave_out` do not count.
     """
     found = Search()
+    scopes = [scope for scope in scopes if len(scope)]
+    if not scopes:
+        return found
     analyzer = memory.analyzer
     wanted, level = analyzer.features(text), memory.params.distinctness_guard
     marks: Marks | None = None  # taken when there is something to compare them with

@@ -35,7 +35,9 @@ if TYPE_CHECKING:
 
 NO_PART = frozenset({errno.EINVAL, errno.ENOENT, errno.EACCES, errno.EPERM})
 """A directory, a dangling link, somebody else's file: no part of the store."""
-ASIDE = re.compile(rf"(.+)\.({PATTERN})(?:-(\d+))?(?:\.(?:conflict|damaged))?\.json")
+ASIDE = re.compile(
+    rf"(?P<scope>.+)\.(?P<at>{PATTERN})(?:-(?P<number>\d+))?(?:\.(?P<kind>[a-z]+))?\.json"
+)
 MAX_ASIDE = 20  # versions of one scope's file in quarantine
 MAX_BYTES = 64 << 20  # of all of them
 KEPT_FOR = 7 * 86_400.0  # seconds for which every version is kept, however many there are
@@ -83,13 +85,17 @@ class Copies:
             save(self._files, marker, about(store, self._day()))
         self._marked = True
 
+    def forget_mark(self) -> None:
+        """Look again at the next write whether `store.json` is there: somebody removed things."""
+        self._marked = False
+
     def set_aside(self, path: str, scope: str, kind: str = "") -> str:
         """Keep the version of a scope's file that is at `path` now; return where.
 
         Args:
             path: The file itself, no link to it.
             scope: Whose file it is.
-            kind: Why it is kept: "conflict", "damaged", or nothing in particular.
+            kind: Why it is kept: "conflict", "damaged", "replaced", or nothing in particular.
 
         Raises:
             OSError: It could not be kept.
@@ -106,6 +112,31 @@ class Copies:
             self._thin()
         return kept
 
+    def aside(self) -> Iterator[Aside]:
+        """The versions in quarantine, in no order; one that goes away meanwhile is left out.
+
+        Raises:
+            OSError: They cannot be listed.
+        """
+        for name in self._files.listdir(self.quarantine):
+            if match := ASIDE.fullmatch(name):
+                path = os.path.join(self.quarantine, name)
+                number, kind = int(match["number"] or 0), match["kind"] or ""
+                with contextlib.suppress(ValueError, FileNotFoundError):
+                    at, size = moment_of(match["at"]), self._files.stat(path).st_size
+                    yield Aside(at, number, match["scope"], path, size, kind)
+
+    def keep_text(self, text: bytes, scope: str, kind: str) -> str:
+        """Keep a version of a scope's file that is in no file any more; return where.
+
+        Raises:
+            OSError: It could not be kept.
+        """
+        ensure_directory(self._files, self.quarantine)
+        kept = os.path.join(self.quarantine, f"{scope}.{moment_text(self._now())}.{kind}.json")
+        save(self._files, kept, text)
+        return kept
+
     def keep_journal(self, path: str) -> None:
         """Keep a journal that is damaged beside where it is; nothing to do if that was done.
 
@@ -120,20 +151,12 @@ class Copies:
         """Delete the oldest versions where there are too many, but none of the last days."""
         counts: dict[str, int] = {}
         total = 0
-        for version in sorted(self._aside(), reverse=True):
+        for version in sorted(self.aside(), reverse=True):
             counts[version.scope] = counts.get(version.scope, 0) + 1
             total += version.size
             too_much = counts[version.scope] > MAX_ASIDE or total > MAX_BYTES
             if too_much and self._now() - version.at >= KEPT_FOR:
                 unlink_quietly(self._files, version.path)
-
-    def _aside(self) -> Iterator[_Version]:
-        for name in self._files.listdir(self.quarantine):
-            if match := ASIDE.fullmatch(name):
-                path = os.path.join(self.quarantine, name)
-                with contextlib.suppress(ValueError, FileNotFoundError):
-                    at, size = moment_of(match[2]), self._files.stat(path).st_size
-                    yield _Version(at, int(match[3] or 0), match[1], path, size)
 
     def _sync_way(self) -> None:
         """Make the directories that lead to a new store durable; who made them may not have."""
@@ -162,11 +185,26 @@ class Copies:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class _Version:
-    """A file in quarantine; the later ones are the greater."""
+class Aside:
+    """A version in quarantine; the later ones are the greater.
+
+    Attributes:
+        at: Wall time at which it was kept.
+        number: Of those kept at one moment.
+        scope: Whose file it was.
+        path: Where it is.
+        size: Bytes.
+        kind: Why it was kept; empty if for nothing in particular.
+    """
 
     at: float
     number: int
     scope: str
     path: str
     size: int
+    kind: str = ""
+
+    @property
+    def which(self) -> str:
+        """By what it is named: the moment, a number if need be, and the reason."""
+        return os.path.basename(self.path).removeprefix(f"{self.scope}.").removesuffix(".json")

@@ -55,7 +55,7 @@ class Directory:
             return Loaded(ScopeImage(name=scope)), None
         except OSError as error:
             kind = StoreDamaged if error.errno in MISPLACED else StorageFailed
-            raise kind(f"cannot read {scope}.json: {error.strerror or error}") from error
+            raise kind(f"cannot read {self._why(scope, error)}") from error
         return image_from_bytes(scope, data), stamp
 
     def sweep(self, also: Iterable[str]) -> None:
@@ -70,6 +70,13 @@ class Directory:
                 for name in self._files.listdir(directory):
                     if TEMPORARY.fullmatch(name):
                         unlink_quietly(self._files, os.path.join(directory, name))
+
+    def _why(self, scope: str, error: OSError) -> str:
+        """Which file the disk did not give, and why; where it is for the owner to mend, how."""
+        if error.errno != errno.EACCES:
+            return f"{scope}.json: {error.strerror or error}"
+        path = self.file(scope)
+        return f"{path}: permission denied; `chmod 600 {path}` lets milkd read it"
 
     def _names(self) -> list[str]:
         try:

@@ -130,20 +130,22 @@ class Generations:
         self._durable = self._logged = entries[-1].seq
 
     def is_there(self) -> bool:
-        """Whether the journal that is appended to still has its name; True if there is none yet."""
+        """Whether the journal that is appended to still has its name; False if there is none."""
         if self._current is None:
-            return True
+            return False
         try:
             found = self._files.stat(self._current.path)
         except FileNotFoundError:
             return False
         return (found.st_dev, found.st_ino) == self._place
 
-    def abandon(self) -> None:
-        """Append no more to a journal that somebody removed."""
-        if self._current is not None:
-            self._current.close()
-            self._current = None
+    def abandon(self) -> bool:
+        """Append no more to a journal that somebody removed; whether there was one."""
+        if self._current is None:
+            return False
+        self._current.close()
+        self._current = None
+        return True
 
     def rotate(self, store: str) -> int:
         """Begin the next journal; the newest entry of those before it.

@@ -46,6 +46,18 @@ class Opened:
 
 
 @dataclass(frozen=True, slots=True)
+class Stale:
+    """An older version in the place of a scope's file, to be merged with what came after it.
+
+    Attributes:
+        base: The scope as it was when that version was written; None if nobody knows.
+    """
+
+    loaded: Loaded
+    base: ScopeImage | None
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
     """A scope as it is found.
 
@@ -55,6 +67,8 @@ class Found:
         frozen: Why the scope must not be changed; None if it may.
         dirty: Whether its file is not as a milkd would write it.
         standin: What stands in for its file, in words; empty if nothing has to, or can.
+        stale: An older version that is in its file, if `loaded` is what should be there.
+        past: What milkd left there, if another program replaced or removed it.
     """
 
     loaded: Loaded
@@ -62,6 +76,8 @@ class Found:
     frozen: str | None = None
     dirty: bool = False
     standin: str = ""
+    stale: Stale | None = None
+    past: Found | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +210,12 @@ class Store(Protocol):
 
         Returns:
             Where the copy is.
+        """
+
+    def keep_past(self, image: ScopeImage) -> str | None:
+        """Keep a scope as it was before another program replaced its file; where that is.
+
+        None if that could not be done, or there is nothing to keep.
         """
 
     def finish(self) -> None:

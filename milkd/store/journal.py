@@ -46,6 +46,8 @@ __all__ = [
     "seed_of",
 ]
 
+MAX_HEADER = 512  # bytes, with the id of a store; a longer file has had entries
+
 
 class Verdict(Enum):
     """What became of a journal.
@@ -113,6 +115,10 @@ def _headless(data: bytes, seed: int | None) -> Scan:
     # Without a seed the form alone counts, and that of the header itself says nothing.
     for where, _ in records_from(data, 1 if seed is None else 0, seed):
         problem = f"the header at byte 0 is damaged, and a record follows at byte {where}"
+        return Scan(None, (), Verdict.CORRUPT, 0, len(data), problem)
+    if len(data) > MAX_HEADER:
+        # Nothing is written behind a header before that is on disk; zeros, say, came later.
+        problem = f"the header at byte 0 is gone, and whatever was in the {len(data)} bytes of it"
         return Scan(None, (), Verdict.CORRUPT, 0, len(data), problem)
     return Scan(None, (), Verdict.TORN, 0, len(data), "the header at byte 0 is not complete")
 

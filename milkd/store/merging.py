@@ -146,7 +146,7 @@ class _Percepts:
         if conflicts:
             text += f"; {conflicts} changed on both sides, or not readable any more"
         if self.refused:
-            text += f"; {len(self.refused)} not taken, since another file of the store has it"
+            text += f"; {len(self.refused)} not taken: in another file of the store, or forgotten"
         return text
 
     def _change(self, old: Percept | None, new: Percept, mine: Percept) -> None:

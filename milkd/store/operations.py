@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from milkd.errors import StoreDamaged
@@ -26,17 +27,38 @@ FORMAT = 1
 MAX_SIZE = 64 << 20  # bytes
 
 
-def operations_to_bytes(store: str, seq: int, dones: Iterable[Done]) -> bytes:
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What the last checkpoint left besides the scopes' files.
+
+    Attributes:
+        seq: The newest entry as of which it was taken.
+        operations: Those that were done, oldest first.
+        files: As of which entry each scope's file was left.
+        note: What is wrong with the file that tells all of this; empty if nothing is.
+    """
+
+    seq: int = 0
+    operations: tuple[Done, ...] = ()
+    files: Mapping[str, int] = field(default_factory=dict)
+    note: str = ""
+
+
+def operations_to_bytes(
+    store: str, seq: int, dones: Iterable[Done], files: Mapping[str, int] | None = None
+) -> bytes:
     """The file.
 
     Args:
         store: Id of the store.
         seq: The newest sequence number whose operation is in it.
         dones: The operations, oldest first.
+        files: As of which entry each scope's file is left.
     """
     # Row by row, so that a thread which does this lets others run in between.
     rows = [json.dumps([done.op_id, done.digest, done.method, done.result]) for done in dones]
-    head = json.dumps({"format": FORMAT, "store": store, "seq": seq})[:-1]
+    about = {"format": FORMAT, "store": store, "seq": seq, "files": dict(files or {})}
+    head = json.dumps(about)[:-1]
     listed = "[\n" + ",\n".join(rows) + "\n]" if rows else "[]"
     return f'{head}, "operations": {listed}}}\n'.encode("ascii")
 
@@ -86,13 +108,22 @@ def _wrong(what: str, found: object, expected: str) -> StoreDamaged:
     return StoreDamaged(f"{FILE}: {what}: found {shown(found)}, expected {expected}")
 
 
-def read_operations(files: Files, own: str, store: str | None) -> tuple[int, list[Done], str]:
-    """What the file in milkd's own directory holds, and what is wrong with it, if anything is."""
+def read_operations(files: Files, own: str, store: str | None) -> Remembered:
+    """What the file in milkd's own directory holds; nothing, with a note, if it is damaged."""
     try:
         data, _ = read_file(files, os.path.join(own, FILE), MAX_SIZE)
-        return *operations_from_bytes(data, store), ""
+        seq, operations = operations_from_bytes(data, store)
     except FileNotFoundError:
-        return 0, [], ""
+        return Remembered()
     except (OSError, StoreDamaged) as error:
         note = f"the results of earlier operations cannot be read ({error}); a client that "
-        return 0, [], note + "repeats one of them may do it twice"
+        return Remembered(note=note + "repeats one of them may do it twice")
+    return Remembered(seq, tuple(operations), _files(data))
+
+
+def _files(data: bytes) -> dict[str, int]:
+    found = parse(FILE, data).value
+    listed = found.get("files") if isinstance(found, dict) else None
+    if not isinstance(listed, dict):
+        return {}
+    return {scope: seq for scope, seq in listed.items() if type(seq) is int}

@@ -9,6 +9,7 @@ file that a crash leaves is swept at the next start.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 from enum import Enum
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from milkd.store.files import Files, Stamp
 
+OTHERS = 0o077  # rights that nobody else may have on what milkd keeps
 TEMPORARY = re.compile(r"\..+\.milkd-\d+-[0-9a-f]{8}\.tmp")
 
 
@@ -167,7 +169,9 @@ def save(files: Files, path: str, data: bytes) -> None:
 
 
 def keep(files: Files, path: str, kept: str) -> None:
-    """Give a file a second name, durably; where links do not work, a copy gets it.
+    """Give a file a second name, durably; a copy gets it where links do not work.
+
+    So it does where others may use the file: both names of a linked one have the same mode.
 
     Raises:
         OSError: It has none; `FileExistsError` if there is such a file already.
@@ -175,11 +179,25 @@ def keep(files: Files, path: str, kept: str) -> None:
     directory = os.path.dirname(kept)
     with open_directory(files, directory) as fd:
         try:
+            _check_private(files, path, kept)
             files.link(path, kept)
         except FileExistsError:
             raise
         except OSError:
-            # Another file system, one without hard links, or a file with too many.
+            # Another file system, one without hard links, a file with too many, or of a wide mode.
             save(files, kept, read_file(files, path, MAX_FILE)[0])
         else:
             settle(files.fsync_directory, fd, directory)
+
+
+def _check_private(files: Files, path: str, kept: str) -> None:
+    """See whether a file may have a second name: nobody else may use it.
+
+    Raises:
+        OSError: It may not; `FileExistsError` if there is a file of that name.
+    """
+    if not files.stat(path).st_mode & OTHERS:
+        return
+    if current_stamp(files, kept) is not None:
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), kept)
+    raise OSError(errno.EPERM, "others may use it", path)

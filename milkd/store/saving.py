@@ -39,6 +39,7 @@ class Saving:
     Attributes:
         useless: Scopes whose old file nobody can understand; it was set aside, and would be of no
             use among the backups.
+        left: As of which entry the file of each scope was left.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class Saving:
         unsaved: Unsaved,
     ) -> None:
         self.useless: set[str] = set()
+        self.left: dict[str, int] = {}
         self._files = files
         self._directory = directory
         self._operations = os.path.join(own, FILE)
@@ -79,7 +81,8 @@ class Saving:
             # With no operation either: no scope's file may be left that tells the newest number.
             if parts or OPERATIONS in self._unsaved:
                 checkpoint.operations = Replacement(self._files, self._operations)
-                text = operations_to_bytes(sealing.store, sealing.seq, operations)
+                left = self._left_by(checkpoint)
+                text = operations_to_bytes(sealing.store, sealing.seq, operations, left)
                 checkpoint.operations.write([text])
         except BaseException:
             checkpoint.discard()
@@ -104,6 +107,12 @@ class Saving:
             self._backups.thin(scope)
         self._backups.expire()
         return published
+
+    def _left_by(self, written: Checkpoint) -> dict[str, int]:
+        """As of which entry the files are left when the checkpoint is published."""
+        left = self.left | {new.image.name: written.seq for new in written.files}
+        gone = {new.image.name for new in written.files if new.replacement is None}
+        return {scope: seq for scope, seq in left.items() if scope not in gone}
 
     def _new(self, image: ScopeImage, sealing: Sealing, pause: Callable[[], None]) -> NewFile:
         path = self._directory.file(image.name)
@@ -131,6 +140,10 @@ class Saving:
         self._presence.know(scope, stamp)
         self.useless.discard(scope)
         self._unsaved.saved(scope, seq)
+        if new.replacement is None:
+            self.left.pop(scope, None)
+        else:
+            self.left[scope] = seq
         published.images[scope] = new.image
 
     def _encoder(self, scope: str) -> Encoder:

@@ -16,19 +16,21 @@ from milkd.engine.changes import Passed, PerceptDropped, PerceptPut, ScopeDroppe
 from milkd.engine.percept import ARCHIVE, GLOBAL, ScopeImage
 from milkd.errors import StoreDamaged
 from milkd.store.chain import whole
-from milkd.store.interface import Found
+from milkd.store.interface import Found, Stale
 from milkd.store.journalfile import read_journal
 from milkd.store.seal import Seal
 from milkd.store.snapshot import Loaded, Wiped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from milkd.store.backups import Backup, Backups
     from milkd.store.entries import Entry
     from milkd.store.files import Files
     from milkd.store.interface import Numbered
     from milkd.store.presence import Presence
+
+MAX_PAST = 8 << 20  # bytes of a backup; what comes from a larger one is not kept besides
 
 _log = logging.getLogger(__name__)
 
@@ -43,6 +45,8 @@ class Standins:
         self._living: dict[str, list[Numbered]] = {}
         self._store: str | None = None
         self._base = 0
+        self.known: Mapping[str, int] = {}
+        """The entry as of which milkd left the file of each scope."""
 
     def opened(self, store: str | None, base: int, entries: Iterable[Entry]) -> None:
         """Take note of what the living journals hold: the entries that follow upon `base`."""
@@ -74,7 +78,36 @@ class Standins:
             return _applicable(self._restored(scope, error))
         except StoreDamaged as error:
             return _applicable(self._frozen(scope, error))
-        return self.with_entries(scope, loaded)
+        return self._compared(scope, loaded, self.with_entries(scope, loaded))
+
+    def _compared(self, scope: str, loaded: Loaded, found: Found) -> Found:
+        """What is found, with what milkd left there if that was another file.
+
+        An older version that was put back, or saved by an editor that had it open for long, is no
+        statement about what came after it: it is merged.  Any other is taken as it is.
+        """
+        left = self.known.get(scope)
+        if left is None or (loaded.sealed is Seal.OURS and loaded.seq >= left):
+            return found
+        stale = loaded.sealed in (Seal.OURS, Seal.EDITED) and loaded.seq < left
+        if not stale and (self._living.get(scope) or self._is_large(scope)):
+            return found
+        backed = self._backed(scope)
+        if backed is None or not backed.complete:
+            return found
+        past = _applicable(backed.found)
+        if not stale:
+            return replace(found, past=past, dirty=True)
+        note = (
+            f"{scope}.json is as of entry {loaded.seq}, but milkd had written it as of {left}: an "
+            "older version was put there; what it lacks was taken from backup and journals"
+        )
+        old = Stale(loaded, self._backups.as_of(scope, loaded.seq))
+        return replace(past, loaded=_noted(past.loaded, note), dirty=True, stale=old)
+
+    def _is_large(self, scope: str) -> bool:
+        """Whether it would take long to tell what milkd had left of the scope."""
+        return any(backup.size > MAX_PAST for backup in self._backups.listed(scope))
 
     def with_entries(self, scope: str, loaded: Loaded) -> Found:
         """What a file of the scope holds, with the entries that came after it."""

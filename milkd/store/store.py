@@ -20,6 +20,7 @@ from milkd.store.backups import Backups
 from milkd.store.checkpoint import Checkpoint, is_void
 from milkd.store.copies import Copies
 from milkd.store.directory import Directory
+from milkd.store.encoder import image_to_bytes
 from milkd.store.files import FULL, Files, Poisoned, storage_error
 from milkd.store.generations import Generations
 from milkd.store.identity import new_id, store_id
@@ -125,16 +126,19 @@ class JournalStore:
             self._spare.keep()
         self._unsaved.add(found.entries)
         self._standins.opened(self._id, found.base, found.entries)
-        seq, operations, note = read_operations(self._files, self._own, self._id)
-        self._journals.start_at(seq)
+        kept = read_operations(self._files, self._own, self._id)
+        self._saving.left.update(kept.files)
+        self._standins.known = kept.files
+        self._journals.start_at(kept.seq)
         self._journals.start_after(retired)
-        operations += [e.done for e in found.entries if e.done is not None and e.seq > seq]
-        scopes = (GLOBAL, ARCHIVE, *self._directory.sessions(), *self._standins.scopes())
+        later = [e.done for e in found.entries if e.done is not None and e.seq > kept.seq]
+        files = (*self._directory.sessions(), *kept.files)
+        scopes = (GLOBAL, ARCHIVE, *files, *self._standins.scopes())
         return Opened(
             scopes=tuple(dict.fromkeys(scopes)),
-            operations=tuple(operations),
+            operations=(*kept.operations, *later),
             refusal=refusal,
-            notes=(*found.notes, *filter(None, [note])),
+            notes=(*found.notes, *filter(None, [kept.note])),
             scrub={each: entry.seq for entry in found.entries for each in entry.scrub},
         )
 
@@ -164,7 +168,6 @@ class JournalStore:
             Poisoned: What is on disk is unknown; no later append will succeed.
         """
         with self._as_failure("cannot append to the journal"), self._poisonings.counted():
-            self._presence.check_there()
             self._check_journal()
             store = self._spare.lend(self._prepare_to_write)
             try:
@@ -289,6 +292,16 @@ class JournalStore:
         (self._saving.useless.add if useless else self._saving.useless.discard)(scope)
         return kept
 
+    def keep_past(self, image: ScopeImage) -> str | None:
+        """Keep a scope as it was before another program replaced its file; where that is."""
+        if is_void(image) or self._journals.refusal is not None:
+            return None
+        text = image_to_bytes(image, Sealing(self._id or "", 0, self._now()))
+        try:
+            return self._copies.keep_text(text, image.name, "before")
+        except OSError:
+            return None
+
     def finish(self) -> None:
         """Close the journal; if the files hold everything it goes, and they are the whole truth.
 
@@ -309,8 +322,12 @@ class JournalStore:
         return self._id
 
     def _check_journal(self) -> None:
-        if not self._journals.is_there():
-            self._journals.abandon()
+        """See whether the journal is where it was; if not, whether the store is."""
+        if self._journals.is_there():
+            return
+        self._presence.check_there()
+        if self._journals.abandon():
+            self._copies.forget_mark()
             self.warnings.append("the journal was removed by another program; a new one was begun")
             self.all_at_risk = True
 

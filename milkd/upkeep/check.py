@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import time
-from typing import TYPE_CHECKING
 
 from milkd.engine.percept import ARCHIVE, GLOBAL
 from milkd.errors import Failure
@@ -13,21 +12,18 @@ from milkd.paths import OWN_DIRECTORY
 from milkd.store.backups import Backups
 from milkd.store.copies import Copies
 from milkd.store.directory import Directory
-from milkd.store.files import Files, current_stamp
-from milkd.store.journalfile import journals
+from milkd.store.files import Files
 from milkd.upkeep import keepsakes, surroundings
 from milkd.upkeep.journals import check_journals
+from milkd.upkeep.refusing import told
 from milkd.upkeep.report import Level, Report
 from milkd.upkeep.scopes import Scopes
 from milkd.upkeep.sharing import shared
-
-if TYPE_CHECKING:
-    from milkd.store.files import Stamp
+from milkd.upkeep.steady import TRIES, state
 
 # What the store says to a daemon's log is in the report too.
 logging.getLogger("milkd.store").addHandler(logging.NullHandler())
 
-TRIES = 5  # at finding the files as they were a moment before
 UNSTEADY = "milkd wrote to it all the time; how its files fit together was not looked at"
 
 
@@ -50,23 +46,23 @@ def check(store: str, files: Files | None = None) -> Report:
         try:
             _check_living(report, files)
         except (OSError, Failure) as error:
-            report.add(Level.ERROR, ".", f"cannot be read: {error}")
+            report.add(Level.ERROR, ".", f"cannot be read: {told(error)}")
     # What is behind may be much, and nobody needs it in order to begin.
     try:
         keepsakes.check(report, files)
     except OSError as error:
-        report.add(Level.ERROR, ".", f"cannot be read: {error}")
+        report.add(Level.ERROR, ".", f"cannot be read: {told(error)}")
     return report
 
 
 def _check_living(report: Report, files: Files) -> None:
     """Look at files and journals as of one moment."""
     for _ in range(TRIES):
-        before = _state(report.store, files)
+        before = state(report.store, files)
         attempt = Report(report.store, report.holder)
         try:
             scopes = _look(attempt, files)
-            steady = report.holder is None or _state(report.store, files) == before
+            steady = report.holder is None or state(report.store, files) == before
         except FileNotFoundError:
             if report.holder is None:
                 raise
@@ -87,13 +83,5 @@ def _look(report: Report, files: Files) -> Scopes:
     scopes = Scopes(files, directory, copies, backups, journal)
     for name in dict.fromkeys((GLOBAL, ARCHIVE, *directory.sessions(), *scopes.names())):
         scopes.check(report, name)
+    journal.tell_torn(report, contradicted=scopes.ahead)
     return scopes
-
-
-def _state(store: str, files: Files) -> tuple[dict[str, Stamp | None], list[str]]:
-    """By what it is known whether a milkd replaced a file or began a journal meanwhile."""
-    directory = Directory(files, store)
-    names = (GLOBAL, ARCHIVE, *directory.sessions())
-    stamps = {name: current_stamp(files, directory.file(name)) for name in names}
-    own = os.path.join(directory.path, OWN_DIRECTORY)
-    return stamps, [gen for _, gen, _ in journals(files, own)]

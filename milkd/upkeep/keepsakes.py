@@ -13,6 +13,7 @@ from milkd.store.identity import store_id
 from milkd.store.journal import Verdict
 from milkd.store.journalfile import read_journal
 from milkd.store.seal import Seal
+from milkd.upkeep.refusing import told
 from milkd.upkeep.report import Level, counted
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def _check_backup(report: Report, backups: Backups, backup: Backup) -> bool:
     except FileNotFoundError:
         return False  # it made room for a newer one
     except (Failure, OSError) as error:
-        report.add(Level.WARNING, name, f"of no use: {error}")
+        report.add(Level.WARNING, name, f"of no use: {told(error)}")
         return False
     if loaded.sealed is not Seal.OURS:
         report.add(Level.NOTE, name, "not milkd's own version, but what another program wrote")
@@ -67,7 +68,9 @@ def _check_journal(report: Report, files: Files, gen: str, path: str) -> bool:
     except FileNotFoundError:
         return False
     except OSError as error:
-        report.add(Level.WARNING, f"{BACKUP}/{os.path.basename(path)}", f"cannot be read: {error}")
+        report.add(
+            Level.WARNING, f"{BACKUP}/{os.path.basename(path)}", f"cannot be read: {told(error)}"
+        )
         return False
     if scan.verdict not in FINE:
         said = f"{scan.verdict.value}: {scan.problem}"

@@ -44,7 +44,7 @@ def forget_failures(files: Files, own: str, outcome: Outcome, *, act: bool) -> N
 
 
 def name_store(files: Files, directory: str, outcome: Outcome, *, act: bool, at: float) -> None:
-    """Have the store say which one it is, if it did and cannot any more.
+    """Have the store say which one it is, if it did and does not any more.
 
     Args:
         files: The calls to go through.
@@ -55,10 +55,14 @@ def name_store(files: Files, directory: str, outcome: Outcome, *, act: bool, at:
     """
     own = os.path.join(files.resolve(directory), OWN_DIRECTORY)
     marker = os.path.join(own, IDENTITY)
-    if current_stamp(files, marker) is None or _says_which(files, marker):
+    there = current_stamp(files, marker) is not None
+    if current_stamp(files, own) is None or (there and says_which(files, marker)):
         return
-    store = store_id(files, own) or _told_by_files(files, directory) or new_id()
-    said = "does not say which store this is"
+    store = store_id(files, own) or told_by_files(files, directory)
+    if not there and store is None:
+        return  # nobody ever wrote here
+    store = store or new_id()
+    said = "does not say which store this is" if there else "is missing"
     outcome.problems.append(Problem(f"{OWN_DIRECTORY}/{IDENTITY}", said))
     outcome.done.append(f"{IDENTITY} is written anew")
     if act:
@@ -66,7 +70,8 @@ def name_store(files: Files, directory: str, outcome: Outcome, *, act: bool, at:
         save(files, marker, about(store, day))
 
 
-def _says_which(files: Files, marker: str) -> bool:
+def says_which(files: Files, marker: str) -> bool:
+    """Whether the file that is to say which store this is does so."""
     try:
         found = parse(IDENTITY, read_file(files, marker, MAX_SIZE)[0]).value
     except StoreDamaged:
@@ -74,7 +79,7 @@ def _says_which(files: Files, marker: str) -> bool:
     return isinstance(found, dict) and isinstance(found.get("store"), str) and bool(found["store"])
 
 
-def _told_by_files(files: Files, directory: str) -> str | None:
+def told_by_files(files: Files, directory: str) -> str | None:
     """The id of the store for which the files of scopes were written."""
     place = Directory(files, directory)
     for scope in (GLOBAL, ARCHIVE, *place.sessions()):

@@ -52,6 +52,7 @@ class Outcome:
         lost: The numbers of the entries that are nowhere.
         kept: Where what was replaced is now, from the directory of the store on.
         declined: Why something that was asked for was not done.
+        running: The milkd that works on the store meanwhile, which only a dry run allows.
     """
 
     store: str
@@ -62,6 +63,7 @@ class Outcome:
     lost: tuple[Span, ...] = ()
     kept: list[str] = field(default_factory=list)
     declined: str = ""
+    running: str | None = None
 
     @property
     def waiting(self) -> int:
@@ -91,6 +93,7 @@ class Outcome:
             "done": self.done,
             "kept": self.kept,
             "declined": self.declined or None,
+            "running": self.running,
         }
 
 

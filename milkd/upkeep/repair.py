@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from milkd.engine.changes import scope_of
@@ -21,17 +22,20 @@ from milkd.paths import OWN_DIRECTORY
 from milkd.store.files import Files, current_stamp
 from milkd.store.identity import store_id
 from milkd.store.salvage import Salvaged, salvage
+from milkd.upkeep.journals import none_began
 from milkd.upkeep.marks import forget_failures, name_store
+from milkd.upkeep.mistaken import mistaken
 from milkd.upkeep.onlooking import Onlooker
 from milkd.upkeep.outcome import Outcome, Problem, Way, numbers
 from milkd.upkeep.refusing import broken_off, check_scope
 from milkd.upkeep.report import counted
-from milkd.upkeep.sharing import exclusive, unattended
+from milkd.upkeep.sharing import exclusive, looking
+from milkd.upkeep.steady import steadily
 from milkd.upkeep.taking import Taking
 from milkd.upkeep.versions import from_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from milkd.store.snapshot import Loaded
     from milkd.upkeep.taking import Held
@@ -65,7 +69,7 @@ def repair(
     Args:
         store: The directory.
         choice: For one damaged file; without one only that is done which leaves no choice.
-        dry_run: Only tell.
+        dry_run: Only tell; a milkd may work on the store meanwhile.
         files: The calls to go through.
         now: The wall clock.
 
@@ -80,15 +84,20 @@ def repair(
     files = files or Files()
     check_scope(None if choice is None else choice.scope)
     try:
-        with unattended(store):
-            seen = _Repair(store, Onlooker(files), now, choice).run(act=False)
-        seen.dry_run = dry_run
+        with looking(store, beside=dry_run) as holder:
+            look = partial(_look, store, Onlooker(files), now, choice)
+            seen = steadily(store, files, holder, look)
+        seen.dry_run, seen.running = dry_run, holder
         if dry_run or not seen.done:
             return seen
         with exclusive(store):
             return _Repair(store, files, now, choice).run(act=True)
     except OSError as error:
         raise broken_off("repair", error) from error
+
+
+def _look(store: str, files: Files, now: Callable[[], float], choice: Choice | None) -> Outcome:
+    return _Repair(store, files, now, choice).run(act=False)
 
 
 class _Repair:
@@ -162,12 +171,19 @@ class _Repair:
         later = len({seq for seq, _ in held.found.replay})
         source, warnings = held.found.standin or "it counts as empty", tuple[str, ...]()
         if self._choice is not None and scope in self._chosen:
-            source, warnings = f"{self._choice.path} becomes it", self._chosen[scope].warnings
+            source = f"{self._choice.path} becomes it"
+            warnings = (*self._chosen[scope].warnings, *self._mistaken(scope))
             source += f", with {counted(later, 'later entry')} of the journal" if later else ""
         outcome.done.append(f"{name}: {source}: {_facts(held)}")
         outcome.done += [f"mind: {warning}" for warning in warnings]
         if scope not in self._aside:
             self._aside.append(scope)
+
+    def _mistaken(self, scope: str) -> Iterator[str]:
+        """Why the file that was chosen may be the wrong one."""
+        path = "" if self._choice is None else self._choice.path or ""
+        store = store_id(self._files, self._taking.own)
+        return mistaken(self._taking, scope, path, self._chosen[scope], store)
 
     def _look_at_journals(self) -> None:
         """What is wrong with the journals, and what becomes of them."""
@@ -176,7 +192,7 @@ class _Repair:
             outcome.problems.append(Problem(f"{OWN_DIRECTORY}/{name}", said))
         lost = salvaged.missing
         newest = self._taking.store.newest
-        if salvaged.living and newest > salvaged.recovered.newest:
+        if newest > salvaged.recovered.newest and not self._none_began():
             ahead = self._knowing(newest)
             said = f"holds entry {newest}, but the journal ends with {salvaged.recovered.newest}"
             outcome.problems.append(Problem(f"{ahead[0]}.json" if ahead else OWN_DIRECTORY, said))
@@ -186,6 +202,11 @@ class _Repair:
         self._all = True
         outcome.saved, outcome.lost = len(salvaged.recovered.entries), lost
         outcome.done.append(self._told(outcome.saved))
+
+    def _none_began(self) -> bool:
+        """Whether there is no journal that could have held what is missing."""
+        own = self._taking.own
+        return none_began(self._files, own, store_id(self._files, own))
 
     def _told(self, saved: int) -> str:
         """What becomes of the journals, in words."""

@@ -2,13 +2,15 @@
 
 First the store is brought up to date: what the journal holds comes into the files.
 Then the earlier version is written under a number that is beyond every entry, so that
-none is applied to it; what it replaces is among the backups.
+none is applied to it; what it replaces is kept in quarantine, and among the backups.
 """
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from milkd.engine.percept import ScopeImage
@@ -16,9 +18,11 @@ from milkd.errors import Conflict
 from milkd.store.files import Files
 from milkd.store.identity import store_id
 from milkd.upkeep.differences import Differences, differences
+from milkd.upkeep.mistaken import mistaken
 from milkd.upkeep.onlooking import Onlooker
 from milkd.upkeep.refusing import broken_off, check_scope
-from milkd.upkeep.sharing import exclusive, unattended
+from milkd.upkeep.sharing import exclusive, looking
+from milkd.upkeep.steady import steadily
 from milkd.upkeep.taking import Taking
 from milkd.upkeep.versions import find, from_file
 
@@ -37,7 +41,8 @@ class Restored:
         dry_run: Whether nothing was touched, for that was asked for.
         differences: What that changed.
         warnings: What is odd about the version.
-        kept: Where a damaged file is now that made room for it.
+        kept: Where the file is now that made room for it; None if there was none.
+        running: The milkd that works on the store meanwhile, which only a dry run allows.
     """
 
     store: str
@@ -47,6 +52,15 @@ class Restored:
     differences: Differences = field(default_factory=Differences)
     warnings: tuple[str, ...] = ()
     kept: str | None = None
+    running: str | None = None
+
+    @property
+    def undo(self) -> str | None:
+        """The command that brings back what was replaced; None if there was nothing sound."""
+        name = os.path.basename(self.kept or "").removeprefix(f"{self.scope}.")
+        if not name.endswith(".replaced.json"):
+            return None
+        return f"milkctl backup restore {self.scope} {name.removesuffix('.json')}"
 
     def to_json(self) -> dict[str, object]:
         """It as plain values."""
@@ -58,6 +72,8 @@ class Restored:
             **self.differences.to_json(),
             "warnings": list(self.warnings),
             "kept": self.kept,
+            "undo": self.undo,
+            "running": self.running,
         }
 
 
@@ -76,7 +92,7 @@ def restore(
         store: The directory.
         scope: Global, the archive or a session, which need not be there any more.
         which: A time stamp as `versions` gives them, or the path of a file.
-        dry_run: Only tell what would change.
+        dry_run: Only tell what would change; a milkd may work on the store meanwhile.
         files: The calls to go through.
         now: The wall clock.
 
@@ -92,9 +108,11 @@ def restore(
     files = files or Files()
     check_scope(scope)
     try:
-        with unattended(store):
+        with looking(store, beside=dry_run) as holder:
             path = find(store, scope, which, files)
-            seen = _restore(store, scope, path, Onlooker(files), now, act=False)
+            look = partial(_restore, store, scope, path, Onlooker(files), now, act=False)
+            seen = steadily(store, files, holder, look)
+            seen.running = holder
         if dry_run:
             return seen
         with exclusive(store):
@@ -107,20 +125,22 @@ def _restore(
     store: str, scope: str, path: str, files: Files, now: Callable[[], float], *, act: bool
 ) -> Restored:
     taking = Taking(store, files, now)
-    version = from_file(files, scope, path, store_id(files, taking.own))
+    own_id = store_id(files, taking.own)
+    version = from_file(files, scope, path, own_id)
     taking.open()
     if taking.opened.refusal is not None:
         raise Conflict(f"{taking.opened.refusal}; `milkctl repair` first")
     if act:
         taking.save(taking.images(all_of_them=False), taking.store.newest)
+    warnings = (*version.warnings, *mistaken(taking, scope, path, version, own_id))
     held = taking.scopes.get(scope)
     before = held.image if held is not None and held.image is not None else ScopeImage(name=scope)
     # What is being forgotten does not come back by this.
     images = taking.put(taking.engine.without(version.image, taking.opened.scrub.keys()))
-    restored = Restored(store, scope, path, not act, warnings=version.warnings)
+    restored = Restored(store, scope, path, not act, warnings=warnings)
     restored.differences = differences(before, images[scope])
     if act:
-        if held is not None and held.problem:
-            restored.kept = taking.set_aside(scope)
+        damaged = held is not None and held.problem
+        restored.kept = taking.set_aside(scope, "damaged" if damaged else "replaced")
         taking.save(images, taking.store.newest + 1)
     return restored

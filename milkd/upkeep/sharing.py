@@ -40,8 +40,12 @@ def shared(store: str) -> Iterator[str | None]:
 
 
 @contextlib.contextmanager
-def unattended(store: str) -> Iterator[None]:
-    """Look at a store on which no milkd works, and keep every one from beginning.
+def looking(store: str, *, beside: bool) -> Iterator[str | None]:
+    """Keep every milkd from beginning on a store; gives the one that has begun, in words.
+
+    Args:
+        store: The directory.
+        beside: Whether one may work on it meanwhile.
 
     Raises:
         NotFound: There is no such directory.
@@ -50,9 +54,9 @@ def unattended(store: str) -> Iterator[None]:
     if not os.path.isdir(store):
         raise NotFound(f"{store}: there is no such directory")
     with shared(store) as holder:
-        if holder is not None:
+        if holder is not None and not beside:
             raise AlreadyRunning(f"{holder} works on the store {store}; {STOP_IT}")
-        yield
+        yield holder
 
 
 @contextlib.contextmanager

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 FOLDERS = (".", OWN_DIRECTORY, f"{OWN_DIRECTORY}/backup", f"{OWN_DIRECTORY}/quarantine")
 NETWORK = frozenset({"9p", "afs", "ceph", "cifs", "fuse.sshfs", "nfs", "nfs4", "smb3", "smbfs"})
 MOUNTS = "/proc/self/mountinfo"
+OWNER, OTHERS = 0o700, 0o077  # rights: all that milkd needs on a directory, and of everybody else
 ESCAPED = re.compile(r"\\([0-7]{3})")
 
 
@@ -74,7 +75,10 @@ def _access(name: str, found: os.stat_result) -> str | None:
     if found.st_uid != os.geteuid():
         return f"{name} belongs to user id {found.st_uid}"
     mode = stat.S_IMODE(found.st_mode)
-    if mode & 0o077:
+    if stat.S_ISDIR(found.st_mode) and mode & OWNER != OWNER:
+        also = ", and others may use it" if mode & OTHERS else ""
+        return f"{name} has mode {mode:o}: milkd cannot write to it{also} (chmod 700 mends that)"
+    if mode & OTHERS:
         wanted = 0o700 if stat.S_ISDIR(found.st_mode) else 0o600
         return f"{name} has mode {mode:o}: others may use it (chmod {wanted:o} forbids that)"
     return None

@@ -164,13 +164,17 @@ class Taking:
             self.store.scrub(texts, live.__contains__)
         self.store.retire(keep=not self.opened.scrub)
 
-    def set_aside(self, scope: str) -> str | None:
-        """Keep a file that cannot be understood, so that it may be replaced; where it is.
+    def set_aside(self, scope: str, kind: str = "damaged") -> str | None:
+        """Keep a file that is about to be replaced; where it is.
+
+        Args:
+            scope: Whose file.
+            kind: Why: "damaged" if it cannot be understood, or "replaced".
 
         Raises:
             Failure: It cannot be kept.
         """
-        return self.store.adopt(scope, self.store.theirs(scope), "damaged")
+        return self.store.adopt(scope, self.store.theirs(scope), kind)
 
     def _held(self, scope: str, chosen: Loaded | None) -> Held:
         problem = ""

@@ -10,11 +10,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from milkd.errors import Failure, NotFound, StorageFailed, StoreDamaged
-from milkd.store.backups import Backups
+from milkd.store.backups import DAY, Backups
+from milkd.store.copies import Copies
+from milkd.store.fields import matched
 from milkd.store.files import MAX_FILE, Files, read_file
+from milkd.store.gojson import parse
 from milkd.store.moments import moment_text
 from milkd.store.seal import Seal
 from milkd.store.snapshot import image_from_bytes
+from milkd.store.unreadable import TOP_KEYS
+from milkd.upkeep.refusing import told
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,6 +27,8 @@ if TYPE_CHECKING:
     from milkd.store.snapshot import Loaded
 
 PRE = "pre-milkd-"
+EXPORT = "milkd_export"  # the key by which a document of `milkctl export` is known
+BACKUP, ASIDE, ORIGINAL = "backup", "aside", "original"
 SOUND, OTHERS, USELESS = "sound", "others", "useless"
 
 
@@ -31,10 +38,13 @@ class Version:
 
     Attributes:
         scope: Whose file it was.
-        which: By what it is named: a time stamp, or the copy from before milkd.
+        which: By what it is named: a time stamp, with the reason if it is from quarantine, or the
+            copy from before milkd.
         path: Where it is.
         at: Wall time at which it was replaced.
         size: Bytes.
+        kind: `backup`; why it is in quarantine: `conflict`, `damaged`, `before`, `replaced` or
+            `aside`; or `original` for the copy from before milkd.
         state: `sound`, `others` if another program wrote it, or `useless`.
         facts: How many percepts are in it.
         seq: The newest entry of the journal in it; 0 if it does not say.
@@ -46,6 +56,7 @@ class Version:
     path: str
     at: float
     size: int
+    kind: str
     state: str
     facts: int = 0
     seq: int = 0
@@ -59,6 +70,7 @@ class Version:
             "path": self.path,
             "at": self.at,
             "size": self.size,
+            "kind": self.kind,
             "state": self.state,
             "facts": self.facts,
             "seq": self.seq,
@@ -75,16 +87,16 @@ def versions(store: str, scope: str | None = None, files: Files | None = None) -
         OSError: They cannot be listed.
     """
     files = files or Files()
-    for name, which, path, at, size in _kept(store, scope, files):
+    for each in _kept(store, scope, files):
         try:
-            loaded = image_from_bytes(name, read_file(files, path, MAX_FILE)[0])
+            loaded = image_from_bytes(each.scope, read_file(files, each.path, MAX_FILE)[0])
         except FileNotFoundError:
             continue
         except (Failure, OSError) as error:
-            yield Version(name, which, path, at, size, USELESS, problem=str(error))
+            yield replace(each, problem=told(error))
             continue
         state = SOUND if loaded.sealed is Seal.OURS else OTHERS
-        yield Version(name, which, path, at, size, state, len(loaded.image.percepts), loaded.seq)
+        yield replace(each, state=state, facts=len(loaded.image.percepts), seq=loaded.seq)
 
 
 def find(store: str, scope: str, which: str, files: Files) -> str:
@@ -94,10 +106,10 @@ def find(store: str, scope: str, which: str, files: Files) -> str:
         NotFound: There is none; says which there are.
     """
     names = []
-    for _, name, path, _, _ in _kept(store, scope, files):
-        if which == name:
-            return path
-        names.append(name)
+    for each in _kept(store, scope, files):
+        if which == each.which:
+            return each.path
+        names.append(each.which)
     with contextlib.suppress(OSError):
         files.stat(which)
         return which
@@ -124,28 +136,58 @@ def from_file(files: Files, scope: str, path: str, store: str | None) -> Loaded:
         data, _ = read_file(files, path, MAX_FILE)
     except OSError as error:
         kind = NotFound if error.errno == errno.ENOENT else StorageFailed
-        raise kind(f"{path}: {error.strerror or error}; nothing was changed") from error
+        error.filename = path
+        raise kind(f"{told(error)}; nothing was changed") from error
     try:
         loaded = image_from_bytes(scope, data)
     except StoreDamaged as error:
         said = str(error).removeprefix(f"{scope}.json").lstrip(": ")
         raise StoreDamaged(f"{path}: {said}") from error
-    image = loaded.image
-    if not (image.percepts or image.unreadable) and b'"percepts"' not in data.lower():
-        raise StoreDamaged(f"{path}: has no list of percepts, which every scope's file has")
+    _check_shape(path, data, loaded)
     if loaded.store not in (None, store):
         loaded = replace(loaded, sealed=Seal.BARE, seq=0)
     return loaded
 
 
-def _kept(
-    store: str, scope: str | None, files: Files
-) -> Iterator[tuple[str, str, str, float, int]]:
-    """Scope, name, path, time and size of each version that milkd kept."""
-    backups = Backups(files, files.resolve(store), time.time)
-    for backup in backups.listed(scope):
-        yield backup.scope, moment_text(backup.at), backup.path, backup.at, backup.size
-    directory = backups.directory
+def _check_shape(path: str, data: bytes, loaded: Loaded) -> None:
+    """See whether a file that can be read is a scope's: another one would look like an empty one.
+
+    Raises:
+        StoreDamaged: It is not.
+    """
+    if EXPORT in loaded.image.extra:
+        raise StoreDamaged(
+            f"{path}: an export, not the file of a scope; use `milkctl import {path}`"
+        )
+    if loaded.image.percepts:
+        return
+    top = parse(path, data).value
+    if not isinstance(top, dict) or "percepts" not in matched(top, TOP_KEYS)[0]:
+        raise StoreDamaged(f"{path}: has no list of percepts, which every scope's file has")
+
+
+def _kept(store: str, scope: str | None, files: Files) -> Iterator[Version]:
+    """Each version that milkd kept, the newest first; what is in it is still to be seen."""
+    place, later = files.resolve(store), time.time() + DAY  # what is later is from a wrong clock
+    found = [
+        Version(each.scope, moment_text(each.at), each.path, each.at, each.size, BACKUP, USELESS)
+        for each in Backups(files, place, time.time).listed(scope)
+    ]
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        found += [
+            Version(
+                each.scope, each.which, each.path, each.at, each.size, each.kind or ASIDE, USELESS
+            )
+            for each in sorted(Copies(files, place, time.time).aside(), reverse=True)
+            if scope in (None, each.scope)
+        ]
+    yield from sorted(found, key=lambda each: (each.at > later, -each.at, each.scope))
+    yield from _originals(place, scope, files)
+
+
+def _originals(place: str, scope: str | None, files: Files) -> Iterator[Version]:
+    """The copies from before milkd."""
+    directory = Backups(files, place, time.time).directory
     dated = [name for name in _names(files, directory) if name.startswith(PRE)]
     for folder in sorted(dated, reverse=True):
         for name in sorted(_names(files, os.path.join(directory, folder))):
@@ -153,8 +195,9 @@ def _kept(
             if ending == ".json" and scope in (None, found):
                 path = os.path.join(directory, folder, name)
                 with contextlib.suppress(FileNotFoundError):
-                    told = files.stat(path)
-                    yield found, folder, path, told.st_mtime, told.st_size
+                    stat = files.stat(path)
+                    at, size = stat.st_mtime, stat.st_size
+                    yield Version(found, folder, path, at, size, ORIGINAL, USELESS)
 
 
 def _names(files: Files, path: str) -> list[str]:

@@ -119,8 +119,8 @@ def test_what_cannot_be_is_told_in_a_sentence(kept: Kept, milkctl: Milkctl) -> N
 def test_versions_are_listed_and_restored(kept: Kept, milkctl: Milkctl) -> None:
     ran = milkctl("backup", "list")
     (line,) = ran.out.splitlines()
-    scope, which, _, _, number, entry, state = line.split("\t")
-    assert (scope, number, entry, state) == ("global", "1", "1", "sound")
+    scope, which, _, _, number, entry, state, kind = line.split("\t")
+    assert (scope, number, entry, state, kind) == ("global", "1", "1", "sound", "backup")
     listed = json.loads(milkctl("backup", "list", "global", "--json").out)
     assert listed["versions"][0]["which"] == which
     assert milkctl("backup", "list", "s1").out == f"(no backups of s1 in {kept.path})\n"
@@ -131,8 +131,12 @@ def test_versions_are_listed_and_restored(kept: Kept, milkctl: Milkctl) -> None:
     ran = milkctl("backup", "restore", "global", which)
     assert ran.code == 0
     assert "\n1 fact removed:\n  - #00000002 fact 2\n" in ran.out
-    assert ran.out.endswith("what was there before: `milkctl backup list global`\n")
+    undo = ran.out.rpartition("\nto bring it back: milkctl ")[2].split()
+    assert undo[:3] == ["backup", "restore", "global"]
+    assert f"{kept.path}/.milkd/quarantine/global.{undo[3]}.json\n" in ran.out
     assert milkctl("check").code == 0
+    assert "\n1 fact added:\n" in milkctl(*undo).out
+    milkctl("backup", "restore", "global", which)
     ran = milkctl("backup", "restore", "global", which)
     assert "\nno fact is added, removed or changed by that\n" in ran.out
 
@@ -142,7 +146,7 @@ def test_what_a_restoration_changes_is_shown(kept: Kept, milkctl: Milkctl) -> No
     text = (kept.path / "global.json").read_text()
     mine.write_text(text.replace("fact 2", "fact two").replace('"w": 0.5', '"w": 0.75', 1))
     ran = milkctl("backup", "restore", "global", str(mine), "--dry-run")
-    assert ran.out.splitlines()[1:] == [
+    assert ran.out.splitlines()[1:-1] == [
         "2 facts would be changed:",
         "  ~ #00000001 fact 1  (w)",
         "  ~ #00000002 fact two  (was: fact 2)",
@@ -161,7 +165,12 @@ def test_beside_a_daemon_versions_are_listed_and_nothing_is_changed(
     milkctl("learn", "the user prefers tabs")
     milkctl("snapshot")
     assert milkctl("backup", "list").out == f"(no backups in {place.store})\n"
-    for command in (["repair"], ["backup", "restore", "global", "x"]):
+    mine = place.home / "mine.json"
+    mine.write_bytes((place.store / "global.json").read_bytes())
+    for command in (["repair"], ["backup", "restore", "global", str(mine)]):
+        ran = milkctl(*command, "--dry-run")
+        assert (ran.code, ran.err) == (0, "")
+        assert "\nin the hands of milkd" in ran.out
         ran = milkctl(*command)
         assert ran.code == 1
         assert "stop it first: `milkctl stop`; nothing was changed\n" in ran.err
@@ -187,3 +196,16 @@ def test_the_daemon_serves_what_was_repaired_and_restored(
 def test_help_tells_of_it(verb: str, milkctl: Milkctl) -> None:
     assert "milkctl stop" in milkctl("help", verb).out
     assert f"\n  {verb} " in milkctl().out
+
+
+def test_an_export_is_not_taken_for_an_empty_scope(
+    place: Place, kept: Kept, milkctl: Milkctl
+) -> None:
+    place.start()
+    export = place.home / "export.json"
+    assert milkctl("export", str(export)).code == 0
+    place.stop()
+    for dry in ([], ["--dry-run"]):
+        ran = milkctl("backup", "restore", "global", str(export), *dry)
+        assert ran.code == 1
+        assert f"an export, not the file of a scope; use `milkctl import {export}`" in ran.err

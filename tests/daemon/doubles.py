@@ -177,6 +177,9 @@ class MemoryStore:
         self.edits.pop(scope, None)
         return None if kind is None or theirs.stamp is None else f"/quarantine/{scope}.{kind}"
 
+    def keep_past(self, image: ScopeImage) -> str | None:
+        return None
+
     def finish(self) -> None:
         self.finished = True
 

@@ -27,6 +27,7 @@ from daemon.homes import (
     write,
 )
 from milkd.daemon.edits import BESIDE
+from milkd.daemon.limits import Limits
 from milkd.engine.changes import PerceptDropped, PerceptPut
 from milkd.engine.commands import Forget
 from milkd.errors import StorageFull
@@ -119,7 +120,7 @@ async def test_where_nothing_was_edited_nothing_happens(directory: Path, path: P
         before = read(path)
         await look(home)
         assert read(path) == before
-        assert home.store.warnings == []
+        assert home.core.health.reasons == []
         assert home.core.health.reasons == []
 
 
@@ -135,7 +136,7 @@ async def test_an_edit_is_taken_in_and_the_file_is_sealed_again(
         assert said(home) == {"a": "it was edited", "c": "fact c", "d": "fact d"}
         assert ids(path) == ["a", "c", "d"]
         assert seal(directory) is Seal.OURS
-        assert home.store.warnings == []
+        assert home.core.health.reasons == []
         assert quarantine(directory) == []
         before = read(path)
         await look(home)
@@ -182,7 +183,7 @@ async def test_of_a_conflict_their_file_is_kept(directory: Path, path: Path) -> 
         await look(home)
         assert said(home)["a"] == "ours"
         assert quarantine(directory) == [theirs]
-        (warning,) = home.store.warnings
+        (warning,) = home.core.health.reasons
         assert "their version is kept as .milkd/quarantine/global." in warning
         assert warning.endswith(".conflict.json")
         assert seal(directory) is Seal.OURS
@@ -199,7 +200,7 @@ async def test_milk_beside_milkd_adds_and_changes_but_deletes_nothing(
             change(path, remove("b"), bare=True)
             await look(home)
         assert sorted(said(home)) == ["a", "b", "c", "d", "e", "f"]
-        assert home.store.warnings == [BESIDE]
+        assert home.core.health.reasons == [BESIDE]
         assert sorted(ids(path)) == ["a", "b", "c", "d", "e", "f"]
 
 
@@ -246,9 +247,8 @@ async def test_what_cannot_be_understood_is_put_aside_if_it_stays_so(
         await look(home)
         assert ids(path) == ["a", "b", "c", "e"]
         assert quarantine(directory) == [b'{"percepts": [']
-        assert home.core.health.reasons == []
-        assert "another program did that while milkd was running" in home.store.warnings[0]
-        assert ".damaged.json" in home.store.warnings[0]
+        assert "another program did that while milkd was running" in home.core.health.reasons[0]
+        assert ".damaged.json" in home.core.health.reasons[0]
 
 
 async def test_what_is_written_in_two_steps_is_waited_for(directory: Path, path: Path) -> None:
@@ -287,11 +287,10 @@ async def test_a_file_that_was_removed_is_written_again(directory: Path, path: P
         assert "global.json was removed by another program" in home.core.health.reasons[0]
         assert "global.json" not in names(directory)
         await look(home)
-        assert home.store.warnings == [
+        assert home.core.health.reasons == [
             "global.json was removed by another program; it was written again"
         ]
         assert ids(path) == ["a", "b", "c"]
-        assert home.core.health.reasons == []
 
 
 async def test_an_edit_while_the_disk_is_full_is_taken_in_later(
@@ -469,14 +468,30 @@ async def test_a_frozen_scope_is_left_alone(directory: Path, path: Path) -> None
         assert quarantine(directory) == []
 
 
-async def test_only_the_newest_warnings_are_kept(directory: Path, path: Path) -> None:
+async def test_who_calls_after_a_while_finds_an_edit_taken_in(directory: Path, path: Path) -> None:
+    """Most clients come, ask one thing and go: no poll meets them."""
+    async with open_home(directory, limits=Limits(files_poll_s=0.05)) as home:
+        await filled(home)
+        await trio.sleep(0.06)
+        change(path, add("d"))
+        await home.core.edits.glance()
+        assert "d" in home.ids()
+        change(path, add("e"))
+        await home.core.edits.glance()
+        assert "e" not in home.ids()  # somebody has just looked
+
+
+async def test_what_is_mended_is_told_for_an_hour(directory: Path, path: Path) -> None:
     async with open_home(directory) as home:
         await filled(home)
-        for _ in range(103):
-            os.unlink(path)
-            await look(home)
-            await look(home)
-        assert len(home.store.warnings) == 100
+        os.unlink(path)
+        await look(home)
+        await look(home)
+        assert home.core.health.status == "degraded"
+        home.clock.turn(3_599.0)
+        assert home.core.health.status == "degraded"
+        home.clock.turn(2.0)
+        assert (home.core.health.status, home.core.health.reasons) == ("ok", [])
 
 
 async def test_an_edit_after_the_last_checkpoint_is_taken_in_at_the_end(

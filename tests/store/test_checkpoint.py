@@ -26,6 +26,7 @@ class Scene:
         self.files = FaultyFiles()
         self.path = directory / "s1.json"
         self.path.write_bytes(b"old")
+        self.path.chmod(0o600)
         self.backup = directory / "backup" / "s1.1.json"
         self.expected = current_stamp(Files(), str(self.path))
         self.new = NewFile(ScopeImage(name="s1"), str(self.path))

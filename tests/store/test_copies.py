@@ -168,6 +168,41 @@ def test_a_version_is_a_copy_where_links_do_not_work(theirs: Path, tmp_path: Pat
     assert os.stat(kept).st_ino != theirs.stat().st_ino
 
 
+def test_what_others_may_read_is_copied_for_the_owner_alone(
+    copies: Copies, theirs: Path, tmp_path: Path
+) -> None:
+    theirs.chmod(0o644)
+    journal = tmp_path / "journal.00000001-0a1b2c3d"
+    journal.write_bytes(b"damaged")
+    journal.chmod(0o640)
+
+    kept = copies.set_aside(str(theirs), "global", "replaced")
+    copies.keep_journal(str(journal))
+    copies.keep_journal(str(journal))
+
+    for name in aside(tmp_path):
+        path = tmp_path / ".milkd" / "quarantine" / name
+        assert path.stat().st_mode & 0o777 == 0o600
+    with open(kept, "rb") as file:
+        assert file.read() == b"their version"
+    (version,) = copies.aside()
+    assert (version.kind, version.path) == ("replaced", kept)
+    assert version.which == "20260528T202640.000000Z.replaced"
+    assert theirs.stat().st_mode & 0o777 == 0o644
+
+
+def test_what_a_restoration_replaced_is_kept_for_a_week_however_much_there_is(
+    copies: Copies, theirs: Path, tmp_path: Path, clock: Clock
+) -> None:
+    for _ in range(MAX_ASIDE + 3):
+        copies.set_aside(str(theirs), "global", "replaced")
+        clock.wall += 60.0
+    assert len(aside(tmp_path)) == MAX_ASIDE + 3
+    clock.wall += WEEK
+    copies.set_aside(str(theirs), "global", "replaced")
+    assert len(aside(tmp_path)) == MAX_ASIDE
+
+
 @pytest.mark.parametrize("error", [errno.EIO, errno.ENOSPC, errno.EROFS, Death])
 def test_wherever_it_fails_their_version_is_still_there(
     theirs: Path, tmp_path: Path, error: int | type[Death]

@@ -99,6 +99,18 @@ def test_a_disk_that_does_not_give_a_file_is_told(tmp_path: Path) -> None:
         directory.sessions()
 
 
+def test_a_file_that_may_not_be_read_is_told_with_the_way_out(tmp_path: Path) -> None:
+    class Denied(Files):
+        def open(self, path: str, flags: int, mode: int = 0o600) -> int:
+            raise PermissionError(13, "Permission denied", path)
+
+    path = tmp_path / "s1.json"
+    with pytest.raises(StorageFailed) as caught:
+        Directory(Denied(), str(tmp_path)).read("s1")
+    said = f"cannot read {path}: permission denied; `chmod 600 {path}` lets milkd read it"
+    assert str(caught.value) == said
+
+
 def test_sessions_are_the_files_that_can_be_sessions(directory: Directory, tmp_path: Path) -> None:
     names = ["b.json", "a-1.json", "global.json", "Archive.json", ".c.json", "d e.json", "e.txt"]
     for name in [*names, "global.json.tmp", ".s.json.milkd-1-0a1b2c3d.tmp"]:

@@ -78,7 +78,7 @@ def journals(files: FaultyFiles, directory: Path) -> Generations:
 
 
 def test_where_there_is_no_journal_nothing_is_made(journals: Generations, directory: Path) -> None:
-    assert journals.is_there()
+    assert not journals.is_there()
     assert (journals.durable, journals.unsaved) == (0, 0)
     assert journals.rotate(STORE) == 0
     journals.retire(0, lambda _: None)
@@ -381,7 +381,7 @@ def test_a_removed_journal_is_noticed(
 
     journals.abandon()
 
-    assert journals.is_there()
+    assert not journals.is_there()
     assert files.open_fds == set()
     path.unlink()
     journals.append([entry(2)], STORE)

@@ -404,3 +404,11 @@ def test_a_file_of_anything_is_torn(data: bytes, store: str | None) -> None:
 
 def test_a_verdict_is_a_word() -> None:
     assert [each.value for each in Verdict] == ["clean", "torn", "corrupt", "foreign", "newer"]
+
+
+@pytest.mark.parametrize("size", [513, 100_000])
+def test_what_has_had_entries_and_lost_all_of_them_is_no_torn_end(size: int) -> None:
+    """Nothing is written behind a header before that is on the disk."""
+    found = scan(bytes(size), store=STORE, gen=GEN)
+    assert (found.verdict, found.entries) == (Verdict.CORRUPT, ())
+    assert scan(bytes(300), store=STORE, gen=GEN).verdict is Verdict.TORN

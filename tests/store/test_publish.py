@@ -41,6 +41,7 @@ class Scene:
         self.files = files or FaultyFiles()
         self.target = directory / "global.json"
         self.target.write_bytes(OLD)
+        self.target.chmod(0o600)
         self.backup = directory / "own" / "backup" / "global.1.json"
         self.expected: Stamp | Anything | None = current_stamp(Files(), str(self.target))
         self.replacement = Replacement(self.files, str(self.target))
@@ -351,6 +352,7 @@ def test_a_second_name_is_a_copy_where_links_do_not_work(tmp_path: Path, number:
             raise OSError(number, os.strerror(number))
 
     (tmp_path / "one").write_bytes(OLD)
+    (tmp_path / "one").chmod(0o600)
 
     keep(Odd(), str(tmp_path / "one"), str(tmp_path / "two"))
 

@@ -199,3 +199,14 @@ def test_data_and_size_can_be_synced_and_cut_through_the_seam(tmp_path: Path) ->
     files.close(fd)
 
     assert (tmp_path / "journal").read_bytes() == b"0123"
+
+
+def test_a_backup_of_a_file_that_others_may_read_is_for_the_owner_alone(tmp_path: Path) -> None:
+    path, backup = tmp_path / "a.json", tmp_path / "backup" / "a.json"
+    path.write_bytes(b"old")
+    path.chmod(0o644)
+    replacement = Replacement(Files(), str(path))
+    replacement.write([b"new"])
+    replacement.publish(ANY, str(backup))
+    assert (path.read_bytes(), backup.read_bytes()) == (b"new", b"old")
+    assert backup.stat().st_mode & 0o777 == 0o600

@@ -258,6 +258,51 @@ async def test_a_file_that_somebody_deleted_is_gone(directory: Path) -> None:
     (directory / "global.json").unlink()
     async with open_home(directory) as home:
         assert home.ids() == []
+        (told,) = home.core.health.reasons
+        assert "was removed while milkd was not running, and lacks 4 facts" in told
+    (kept,) = (directory / ".milkd" / "quarantine").glob("global.*.before.json")
+    assert ids(kept) == ["a", "b", "c", "d"]
+
+
+@pytest.mark.parametrize("text", [b"{}", b"null", b'{"percepts": []}'])
+async def test_a_file_that_was_emptied_is_empty_and_what_it_held_is_kept(
+    directory: Path, text: bytes
+) -> None:
+    await fill(directory)
+    (directory / "global.json").write_bytes(text)
+    async with open_home(directory) as home:
+        assert home.ids() == []
+        (told,) = home.core.health.reasons
+        assert "was written by another program while milkd was not running" in told
+    (kept,) = (directory / ".milkd" / "quarantine").glob("global.*.before.json")
+    assert ids(kept) == ["a", "b", "c", "d"]
+
+
+@pytest.mark.parametrize("crash", [False, True])
+@pytest.mark.parametrize("edited", [False, True])
+async def test_an_older_version_put_back_loses_nothing_that_came_after_it(
+    directory: Path, crash: bool, edited: bool
+) -> None:
+    """An editor that had the file open for long, a backup, or a tool that synchronises."""
+    path = directory / "global.json"
+    async with open_home(directory) as home:
+        await home.put(*(PerceptPut("global", percept(name)) for name in ("a", "b")))
+        await home.save()
+        old = path.read_bytes()
+        await home.put(PerceptPut("global", percept("c")), PerceptDropped("global", "a"))
+        await home.save()
+        await home.put(PerceptPut("global", percept("d")))
+        if not crash:
+            await home.stop()
+    path.write_bytes(old.replace(b"fact b", b"fact B") if edited else old)
+    async with open_home(directory) as home:
+        assert home.ids() == ["b", "c", "d"]
+        assert home.image().percepts[0].content == ("fact B" if edited else "fact b")
+        (told,) = home.core.health.reasons
+        assert "an older version was put there" in told
+        await home.stop()
+    assert ids(path) == ["b", "c", "d"]
+    async with open_home(directory) as home:
         assert home.core.health.reasons == []
 
 

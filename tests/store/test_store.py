@@ -544,6 +544,8 @@ async def test_files_are_durable_before_the_journal_goes(directory: Path, tmp_pa
             f"sync {own}/backup",
             "rename milk/memory/global.json",
             "sync milk/memory",
+            f"rename {own}/operations.json",
+            f"sync {own}",
             f"rename {own}/backup",  # the old journal
             f"sync {own}",
         ]

@@ -216,8 +216,10 @@ def one_schedule(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(ROUND * SEEDS, (ROUND + 1) * SEEDS))
-@pytest.mark.usefixtures("one_schedule", "autojump_clock")
-async def test_lives_follow_upon_each_other(seed: int) -> None:
+@pytest.mark.usefixtures("one_schedule")
+async def test_lives_follow_upon_each_other(
+    seed: int, autojump_clock: trio.testing.MockClock
+) -> None:
     random = Random(seed)
     world = World(random, FaultyFiles(random.choice((Tree.of(RESERVE), milks()))))
     world.ledger.kept |= set(contents(Keeper(CrashFiles(world.files.tree))))

@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from milkd.engine.changes import EdgePut, EngramPut, PerceptDropped, PerceptPut, ScopeDropped
+from milkd.engine.percept import ScopeImage
 from milkd.errors import AlreadyRunning
 from milkd.store.files import Files
 from milkd.store.lock import StoreLock
 from milkd.upkeep.check import UNSTEADY, check
+from milkd.upkeep.repair import repair
 from milkd.upkeep.report import Level
+from milkd.upkeep.restoring import restore
 from milkd.upkeep.sharing import shared
 from upkeep.stores import edge, engram, percept
 
@@ -329,3 +332,126 @@ def test_a_milkd_that_may_not_write_to_its_lock_is_seen(kept: Kept) -> None:
     with shared(str(kept.path)) as holder:
         assert holder == "another process"
     os.close(fd)
+
+
+def touch_later(kept: Kept, scope: str, data: bytes) -> None:
+    """A file is written after the lock was taken."""
+    path = kept.path / f"{scope}.json"
+    path.write_bytes(data)
+    path.chmod(0o600)
+    began = path.stat().st_mtime_ns - 10**9
+    os.utime(kept.path / ".milkd" / "lock", ns=(began, began))
+
+
+def test_beside_a_running_milkd_an_edit_is_told_as_what_it_is(kept: Kept) -> None:
+    kept.append(PerceptPut("global", percept(2, w=0.25)))
+    data = (kept.path / "global.json").read_bytes().replace(b"fact 2", b"fact 9")
+    with StoreLock(str(kept.path)):
+        touch_later(kept, "global", data)
+        finding = only(kept)
+    assert finding.level == Level.NOTE
+    assert finding.sentence == (
+        "changed since milkd wrote it; the running milkd takes that in within seconds or with the "
+        "next call"
+    )
+
+
+@pytest.mark.parametrize("data", [b"{", b""])
+def test_beside_a_running_milkd_a_slip_is_told_as_what_it_is(data: bytes, kept: Kept) -> None:
+    with StoreLock(str(kept.path)):
+        touch_later(kept, "global", data)
+        finding = only(kept)
+    assert finding.level == Level.WARNING
+    assert "the running milkd keeps it as it is in .milkd/quarantine" in finding.sentence
+    assert "until you choose" not in finding.sentence
+    assert only(kept).level == Level.ERROR
+
+
+def test_what_was_damaged_before_the_milkd_started_waits_for_a_choice(kept: Kept) -> None:
+    (kept.path / "global.json").write_bytes(b"{")
+    with StoreLock(str(kept.path)):
+        later = (kept.path / "global.json").stat().st_ctime_ns + 10**9
+        os.utime(kept.path / ".milkd" / "lock", ns=(later, later))
+        finding = only(kept)
+    assert finding.level == Level.ERROR
+    assert "until you choose" in finding.sentence
+
+
+def test_a_slip_in_a_session_may_wait_for_its_owner(kept: Kept) -> None:
+    kept.checkpoint(ScopeImage(name="s1", percepts=(percept(3), percept(4))))
+    with StoreLock(str(kept.path)):
+        touch_later(kept, "s1", b"{")
+        finding = only(kept)
+    assert finding.level == Level.ERROR
+    assert "if the session is open, the running milkd keeps it" in finding.sentence
+
+
+@pytest.mark.parametrize("left", [None, b"", b"{}"])
+def test_where_the_id_of_a_store_comes_from_is_told(left: bytes | None, kept: Kept) -> None:
+    marker = kept.path / ".milkd" / "store.json"
+    marker.unlink()
+    if left is not None:
+        marker.write_bytes(left)
+        marker.chmod(0o600)
+    lacking = "is missing" if left is None else "does not say which store this is"
+    for source in ("a journal", "a file of facts"):
+        finding = only(kept)
+        assert finding.file == ".milkd/store.json"
+        assert finding.sentence.startswith(f"{lacking}; that this is ")
+        assert f" is known from {source}; `milkctl repair` writes it anew" in finding.sentence
+        certain = source == "a journal" or left is None
+        assert finding.level == (Level.WARNING if certain else Level.ERROR)
+        for journal in (kept.path / ".milkd").glob("journal.*"):
+            journal.unlink()
+
+
+def test_a_global_file_that_is_gone_is_told_with_what_brings_it_back(kept: Kept) -> None:
+    (backup,) = (kept.path / ".milkd" / "backup").glob("global.*")
+    which = backup.name.removeprefix("global.").removesuffix(".json")
+    (kept.path / "global.json").unlink()
+    for journal in (kept.path / ".milkd").glob("journal.*"):
+        journal.unlink()
+    (finding,) = [each for each in bad(check(str(kept.path))) if each.file == "global.json"]
+    assert finding.level == Level.WARNING
+    assert finding.sentence.startswith("is missing; ")
+    restore(str(kept.path), "global", which)
+    assert check(str(kept.path)).sound
+
+
+def test_a_global_file_of_which_only_journals_tell_comes_back(kept: Kept) -> None:
+    (backup,) = (kept.path / ".milkd" / "backup").glob("global.*")
+    backup.unlink()
+    (kept.path / "global.json").unlink()
+    kept.journal.unlink()
+    (finding,) = [each for each in bad(check(str(kept.path))) if each.file == "global.json"]
+    assert "is missing; " in finding.sentence
+    (kept.path / "global.json").touch(mode=0o600)
+    repair(str(kept.path))
+    assert b"fact 2" in (kept.path / "global.json").read_bytes()
+
+
+def test_a_torn_end_is_not_called_harmless_if_a_file_knows_more(kept: Kept) -> None:
+    number = b'"seq": 3'
+    data = (kept.path / "global.json").read_bytes()
+    (kept.path / "global.json").write_bytes(data.replace(number, b'"seq": 9'))
+    os.truncate(kept.journal, kept.journal.stat().st_size - 1)
+    sentences = [each.sentence for each in bad(check(str(kept.path)))]
+    assert any("holds entry 9, but the journal ends with 4" in each for each in sentences)
+    assert not any("nobody was told" in each for each in sentences)
+    (kept.path / "global.json").write_bytes(data)
+    assert "nobody was told that it was done" in only(kept).sentence
+
+
+def test_what_may_not_be_read_is_told_in_words(kept: Kept) -> None:
+    class Denied(Files):
+        def open(self, path: str, flags: int, mode: int = 0o600) -> int:
+            if path.endswith("store.json") or "/backup/" in path:
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+            return super().open(path, flags, mode)
+
+    sentences = [each.sentence for each in bad(check(str(kept.path), Denied()))]
+    path = kept.path / ".milkd" / "store.json"
+    assert (
+        f"cannot be read: {path}: permission denied; `chmod 600 {path}` if it is yours" in sentences
+    )
+    assert not any("Errno" in each for each in sentences)

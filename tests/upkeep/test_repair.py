@@ -410,3 +410,46 @@ def test_every_entry_but_the_damaged_one_is_there_wherever_the_damage_is(kept: K
         (again / ".milkd" / journal.name).write_bytes(data)
         assert repair(str(again)).lost == ((at + 3, at + 3),)
         assert held(again)["s1"] == facts(*(n for n in range(3, 9) if n != at + 2))
+
+
+def test_a_dry_run_is_possible_beside_a_running_milkd(kept: Kept) -> None:
+    (kept.path / "global.json").write_bytes(b"{")
+    with StoreLock(str(kept.path)):
+        before = snapshot(kept.path)
+        outcome = repair(str(kept.path), dry_run=True)
+        assert snapshot(kept.path) == before
+    assert outcome.running is not None
+    assert outcome.to_json()["running"] == outcome.running
+    assert outcome.waiting == 1
+
+
+def test_a_journal_whose_creation_was_cut_off_costs_nothing(kept: Kept) -> None:
+    data = kept.journal.read_bytes()
+    for path in (kept.path / ".milkd").glob("journal.*"):
+        path.unlink()
+    begun = kept.path / ".milkd" / "journal.00000009-0a1b2c3d"
+    begun.write_bytes(data[:20])
+    begun.chmod(0o600)
+    assert mended(kept).problems == []
+    (finding,) = [each for each in check(str(kept.path)).findings if each.level != Level.OK]
+    assert (finding.level, finding.file) == (Level.NOTE, f".milkd/{begun.name}")
+    assert finding.sentence == "its creation was cut off before anything was in it"
+
+
+def test_a_file_used_for_the_wrong_scope_is_told(kept: Kept, tmp_path: Path) -> None:
+    kept.checkpoint(ScopeImage(name="s1", percepts=(percept(3), percept(4))))
+    mine = tmp_path / "mine.json"
+    mine.write_bytes((kept.path / "s1.json").read_bytes())
+    (kept.path / "global.json").write_bytes(b"{")
+    outcome = repair(str(kept.path), Choice("global", str(mine)), dry_run=True)
+    assert "mind: 2 of its 2 facts are in s1.json now" in outcome.done
+
+
+def test_a_store_whose_name_was_deleted_gets_it_again(kept: Kept) -> None:
+    marker = kept.path / ".milkd" / "store.json"
+    name = marker.read_bytes()
+    marker.unlink()
+    outcome = mended(kept)
+    assert [each.sentence for each in outcome.problems] == ["is missing"]
+    assert marker.read_bytes().partition(b"created")[0] == name.partition(b"created")[0]
+    assert_sound(kept)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from milkd.errors import (
     Conflict,
     InvalidParams,
     NotFound,
+    StorageFailed,
     StoreDamaged,
     VersionMismatch,
 )
@@ -25,6 +27,7 @@ from milkd.upkeep.restoring import restore
 from milkd.upkeep.taking import Taking
 from milkd.upkeep.versions import versions
 from upkeep.stores import edge, percept
+from upkeep.test_check import Restless
 from upkeep.test_repair import assert_sound, facts, held, snapshot, spoil
 
 if TYPE_CHECKING:
@@ -183,3 +186,116 @@ def test_damaged_journals_are_repaired_first(kept: Kept) -> None:
     spoil(kept.journal, b"fact 3")
     with pytest.raises(Conflict, match="milkctl repair"):
         restore(str(kept.path), "global", oldest(kept))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"milkd_export": 1, "scopes": {"global": {"percepts": []}}}',
+        '{"memory": {"percepts": 5}}',
+        '{"_milkd": {"format": 1}}',
+        "{}",
+        "null",
+    ],
+)
+def test_what_is_no_scopes_file_does_not_empty_a_scope(
+    text: str, kept: Kept, tmp_path: Path
+) -> None:
+    mine = tmp_path / "mine.json"
+    mine.write_text(text)
+    before = snapshot(kept.path)
+    with pytest.raises(StoreDamaged, match=r"mine\.json: (an export|has no list of percepts)"):
+        restore(str(kept.path), "global", str(mine))
+    assert snapshot(kept.path) == before
+    mine.write_text('{"Percepts": null}')  # so Go writes and reads an empty list
+    assert len(restore(str(kept.path), "global", str(mine)).differences.removed) == 2
+
+
+def test_what_was_replaced_is_kept_and_can_be_had_again(kept: Kept) -> None:
+    store = str(kept.path)
+    kept.append(PerceptPut("global", percept(7)))
+    done = restore(store, "global", oldest(kept))
+    assert done.kept is not None
+    assert done.kept.startswith(f"{store}/.milkd/quarantine/global.")
+    assert done.kept.endswith(".replaced.json")
+    assert done.undo is not None
+    which = done.undo.removeprefix("milkctl backup restore global ")
+    (found,) = [each for each in versions(store, "global") if each.which == which]
+    assert (found.kind, found.state, found.facts, found.path) == ("replaced", "sound", 3, done.kept)
+    for path in (kept.path / ".milkd" / "backup").glob("global.*"):
+        path.unlink()
+    restore(store, "global", which)
+    assert held(kept.path)["global"] == facts(1, 2, 7)
+    assert_sound(kept)
+
+
+def test_what_is_in_quarantine_is_listed_among_the_others(kept: Kept) -> None:
+    aside = kept.path / ".milkd" / "quarantine"
+    aside.mkdir(mode=0o700)
+    for name in ("s1.20200101T000000.000000Z-1.conflict", "s1.20990101T000000.000000Z"):
+        (aside / f"{name}.json").write_bytes(b'{"percepts": []}')
+    (aside / "s1.20210101T000000.000000Z.damaged.json").write_bytes(b"{")
+    (aside / "journal.00000001-0a1b2c3d").write_bytes(b"")
+    told = [(each.which, each.kind, each.state) for each in versions(str(kept.path), "s1")]
+    assert told == [
+        ("20210101T000000.000000Z.damaged", "damaged", "useless"),
+        ("20200101T000000.000000Z-1.conflict", "conflict", "others"),
+        ("20990101T000000.000000Z", "aside", "others"),
+    ]
+
+
+def test_a_file_of_another_scope_or_store_is_told(kept: Kept, tmp_path: Path) -> None:
+    kept.checkpoint(ScopeImage(name="s1", percepts=(percept(3), percept(4))))
+    store, mine = str(kept.path), tmp_path / "mine.json"
+    seen = restore(store, "global", str(kept.path / "s1.json"), dry_run=True)
+    assert seen.warnings == (
+        "by its name this is a version of s1, not of global",
+        "2 of its 2 facts are in s1.json now",
+    )
+    mine.write_bytes((kept.path / "s1.json").read_bytes())
+    seen = restore(store, "global", str(mine), dry_run=True)
+    assert seen.warnings == ("2 of its 2 facts are in s1.json now",)
+    mine.write_text((kept.path / "global.json").read_text().replace('"store": "', '"store": "x'))
+    seen = restore(store, "global", str(mine), dry_run=True)
+    (warning,) = seen.warnings
+    assert warning.startswith("it was written for another store, x")
+
+
+def test_a_dry_run_disturbs_no_running_milkd(kept: Kept) -> None:
+    which = oldest(kept)
+    with StoreLock(str(kept.path)):
+        before = snapshot(kept.path)
+        seen = restore(str(kept.path), "global", which, dry_run=True)
+        assert snapshot(kept.path) == before
+    assert seen.running is not None
+    assert seen.kept is None
+
+
+def test_beside_a_milkd_that_writes_all_the_time_a_dry_run_gives_up(kept: Kept) -> None:
+    which = oldest(kept)
+    with StoreLock(str(kept.path)):
+        seen = restore(str(kept.path), "global", which, dry_run=True, files=Restless(3))
+        assert seen.running is not None
+        with pytest.raises(Conflict, match="wrote to the store all the time"):
+            restore(str(kept.path), "global", which, dry_run=True, files=Restless(1_000))
+
+
+class Denied(Files):
+    """Files whose names have a text may not be read."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def open(self, path: str, flags: int, mode: int = 0o600) -> int:
+        if self._text in path:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+        return super().open(path, flags, mode)
+
+
+def test_what_may_not_be_read_is_told_with_the_way_out(kept: Kept) -> None:
+    which = oldest(kept)
+    (backup,) = [each.path for each in versions(str(kept.path)) if each.which == which]
+    with pytest.raises(StorageFailed, match=r"permission denied; `chmod 600 .*` if it is yours"):
+        restore(str(kept.path), "global", which, files=Denied(f"global.{which}"))
+    (told,) = versions(str(kept.path), "global", Denied("/backup/"))
+    assert told.problem == f"{backup}: permission denied; `chmod 600 {backup}` if it is yours"

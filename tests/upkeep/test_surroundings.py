@@ -57,6 +57,17 @@ def test_what_others_may_use_is_told(kept: Kept) -> None:
     ]
 
 
+def test_a_directory_that_cannot_be_written_is_told(kept: Kept) -> None:
+    (kept.path / ".milkd").chmod(0o500)
+    kept.path.chmod(0o555)
+    told = findings(kept)
+    kept.path.chmod(0o700)
+    assert told == [
+        ".: . has mode 555: milkd cannot write to it, and others may use it (chmod 700 mends that)",
+        ".: .milkd has mode 500: milkd cannot write to it (chmod 700 mends that)",
+    ]
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
 def test_what_belongs_to_another_user_is_told(kept: Kept) -> None:
     os.chown(kept.path / "global.json", 12_345, -1)
