@@ -54,7 +54,8 @@ class Commits:
         kept: What is durable of each scope.
         frozen: Scopes that must not be changed, and why.
         refusal: Why nothing at all may be changed.
-        settled: Called after every commit, good or bad.
+        noted: Called with the entries of every good commit, before anybody hears of it.
+        settled: Called after every commit, good or bad, when the answers have left.
         succeeded: Whether any commit has been durable yet.
         lost: What has cost the disk its credit, if anything has.
     """
@@ -72,7 +73,8 @@ class Commits:
         self.kept = KeptScopes(engine)
         self.frozen: dict[str, str] = {}
         self.refusal: str | None = None
-        self.settled: Callable[[Sequence[Entry]], None] = lambda _: None
+        self.noted: Callable[[Sequence[Entry]], None] = lambda _: None
+        self.settled: Callable[[], None] = lambda: None
         self.succeeded = False
         self.lost: str | None = None
         self._store = store
@@ -191,9 +193,10 @@ class Commits:
             await self._wanted()
             self._current, self._pending = self._pending, Batch()
             await self._commit(self._current)
-            entries = self._current.entries if self._current.error is None else ()
             self._current = None
-            guarded(self.settled, entries)
+            # First the answers leave; what follows a commit can wait that long.
+            await trio.lowlevel.cancel_shielded_checkpoint()
+            guarded(self.settled)
 
     def _append(self, entry: Entry) -> None:
         self._pending.add(entry)
@@ -232,6 +235,7 @@ class Commits:
             self._durable = batch.entries[-1].seq
             self.kept.durable(batch.entries)
             self._health.clear(HEALTH_KEY)
+            guarded(self.noted, batch.entries)
             batch.settle()
 
     def _fail(self, batch: Batch, error: WireError) -> None:

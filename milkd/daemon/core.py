@@ -7,7 +7,7 @@ stroke, without an await in between, so that no request sees half of another.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from milkd.engine.changes import Change
     from milkd.engine.engine import Engine
     from milkd.engine.params import Params
-    from milkd.store.entries import Entry
     from milkd.store.interface import Store
 
 Render = Callable[[Any], dict[str, Any]]
@@ -121,7 +120,7 @@ class Core:
             linger_s=self.limits.linger_s,
         )
         self.loading = Loading(engine, store, self.disk, self.commits, self.health)
-        self.commits.settled = self._settled
+        self.commits.settled = self.loading.sweep
         self.sessions = Sessions(engine, self.loading, self.clocks, self.hub)
         self.replays = Replays(self.limits.op_ids, engine.content)
         self.checkpoints = Checkpoints(
@@ -129,6 +128,7 @@ class Core:
         )
         self.edits = Edits(self)
         self.checkpoints.overtaken = self.edits.wake
+        self.commits.noted = self.checkpoints.durable
         self.callers: set[Caller] = set()
         self._connections = count(1)
         self.started_at = self.clock.mono()
@@ -223,11 +223,6 @@ class Core:
         gone = {each: self.engine.texts(each) for each in dropped}
         self.checkpoints.forget(gone)
         return gone
-
-    def _settled(self, entries: Sequence[Entry]) -> None:
-        """A batch is durable, or was undone, which leaves no entries."""
-        self.checkpoints.durable(entries)
-        self.loading.sweep()
 
 
 def _kind(command: Command) -> str:

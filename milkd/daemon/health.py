@@ -67,6 +67,8 @@ class Health:
 
     def clear(self, key: str) -> None:
         """It is right again."""
+        if key not in self._reasons:
+            return
         before = self.status
         self._reasons.pop(key, None)
         self._read_only.discard(key)

@@ -11,10 +11,10 @@ import os
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from milkd.store.files import Poisoned, close_quietly, read_file, write_all
+from milkd.store.files import close_quietly, read_file, write_all
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from milkd.store.files import Files
 
@@ -55,15 +55,6 @@ class Poisonings:
                     f"{_written(max(times) + FORGOTTEN)}"
                 )
         return None
-
-    @contextlib.contextmanager
-    def counted(self) -> Iterator[None]:
-        """Take note of one that happens in here."""
-        try:
-            yield
-        except Poisoned:
-            self.add()
-            raise
 
     def add(self) -> None:
         """Take note of one, if that can be done on such a disk."""

@@ -167,18 +167,27 @@ class JournalStore:
             Failure: StorageFull, ReadOnly or StorageFailed; nothing was changed.
             Poisoned: What is on disk is unknown; no later append will succeed.
         """
-        with self._as_failure("cannot append to the journal"), self._poisonings.counted():
+        try:
             self._check_journal()
             store = self._spare.lend(self._prepare_to_write)
-            try:
-                self._spare.lend(partial(self._journals.append, entries, store))
-            except OSError as error:
-                # To forget must be possible on a full disk too: it is what makes room.
-                if not any(entry.scrub for entry in entries) or not self._made_room(error):
-                    raise
-                self._journals.append(entries, store)
+            self._append(entries, store)
+        except Poisoned:
+            self._poisonings.add()
+            raise
+        except OSError as error:
+            path = self._directory.path
+            raise storage_error(f"cannot append to the journal ({path})", error) from error
         self._presence.begun = True
         self._unsaved.add(entries)
+
+    def _append(self, entries: Sequence[Entry], store: str) -> None:
+        try:
+            self._spare.lend(partial(self._journals.append, entries, store))
+        except OSError as error:
+            # To forget must be possible on a full disk too: it is what makes room.
+            if not any(entry.scrub for entry in entries) or not self._made_room(error):
+                raise
+            self._journals.append(entries, store)
 
     def rotate(self) -> int:
         """Begin a new journal; the number of the newest entry that is not in it.
