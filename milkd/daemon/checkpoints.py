@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from milkd.store.interface import Published, Store
 
 HEALTH_KEY = "checkpoint"
-SCRUB_KEY = "scrub"
 FIRST_DELAY = 1.0  # seconds from a failed attempt to the next one
 LAST_DELAY = 300.0
 ROWS = 4_096  # percepts that the engine is given at one stroke
@@ -89,9 +88,8 @@ class Checkpoints:
         self._health = health
         self._limits = limits
         self._operations = operations
-        self._scrubs: dict[
-            int, tuple[str, ...]
-        ] = {}  # ids, by the entry that forgets them; below 0 there is no such entry
+        # Ids, by the entry that forgets them; below 0 there is no such entry.
+        self._scrubs: dict[int, tuple[str, ...]] = {}
         self._numbers = count(1)
         self._entries = 0  # since the last one
         self._left = 0  # bytes of journal that it could not put away

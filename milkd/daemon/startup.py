@@ -10,12 +10,11 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from milkd.engine.changes import PerceptPut
 from milkd.engine.percept import ARCHIVE, GLOBAL
 from milkd.errors import Failure, StorageFailed, StoreDamaged, VersionMismatch
 from milkd.paths import short
 from milkd.store.interface import Theirs
-from milkd.store.merging import merge
+from milkd.store.recovery import recovered, replayed, without_forgotten
 from milkd.store.seal import Seal
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ def load_store(core: Core) -> None:
 def _bring_back(core: Core, name: str, forgotten: Mapping[str, int]) -> None:
     """Have a scope loaded as it was last acknowledged."""
     found = _found(core, name)
-    image = _image(core, found)
+    image = recovered(core.engine, found, core.now().wall)
     rest = _rest(core, found, image, forgotten)
     if rest is not image or not core.engine.is_loaded(name) or image is found.loaded.image:
         core.engine.put_back(rest)
@@ -75,7 +74,7 @@ def _adopt(core: Core, name: str, forgotten: Mapping[str, int]) -> None:
         core.sessions.adopt_unreadable(name)
         core.loading.complain(name, error)
         return
-    image = _image(core, found)
+    image = recovered(core.engine, found, core.now().wall)
     if core.engine.is_loaded(name):
         core.engine.unload(name)
     rest = _rest(core, found, image, forgotten)
@@ -85,20 +84,11 @@ def _adopt(core: Core, name: str, forgotten: Mapping[str, int]) -> None:
 
 
 def _rest(core: Core, found: Found, image: ScopeImage, forgotten: Mapping[str, int]) -> ScopeImage:
-    """The image without what global holds too, and without what was forgotten in another file.
-
-    Milk may have been stopped between the two files, and a hand may have put it back; but what
-    was taken in again after it was forgotten stays.
-    """
-    again = {
-        change.percept.id
-        for seq, change in found.replay
-        if isinstance(change, PerceptPut) and seq > forgotten.get(change.percept.id, seq)
-    }
+    """The image without what global holds too, and without what was forgotten elsewhere."""
     rest = core.engine.without_known(image)
     if rest is not image:
         _log.warning("%s.json held what is in global.json too; that counts", image.name)
-    return core.engine.without(rest, forgotten.keys() - again)
+    return without_forgotten(core.engine, found, rest, forgotten)
 
 
 def _found(core: Core, name: str) -> Found:
@@ -117,21 +107,9 @@ def _found(core: Core, name: str) -> Found:
     return found
 
 
-def _image(core: Core, found: Found) -> ScopeImage:
-    """The scope as it was last acknowledged, with what an older version of its file adds."""
-    if not found.replay and found.stale is None:
-        return found.loaded.image
-    image = _replayed(core, found)
-    if found.stale is None:
-        return image
-    merged = merge(found.stale.base, found.stale.loaded.image, image, wall=core.now().wall)
-    core.engine.apply_all(merged.changes)
-    return core.engine.image(image.name)
-
-
 def _tell_past(core: Core, found: Found, past: Found) -> None:
     """Keep what milkd had left in a file that another program replaced, and tell what it lacks."""
-    before, name = _replayed(core, past), past.loaded.image.name
+    before, name = replayed(core.engine, past), past.loaded.image.name
     core.engine.unload(name)
     here = {percept.id for percept in found.loaded.image.percepts}
     missing = sum(percept.id not in here for percept in before.percepts)
@@ -144,15 +122,6 @@ def _tell_past(core: Core, found: Found, past: Found) -> None:
         f"{name}.json was {what} while milkd was not running, and lacks {facts} that it had; the "
         f"version before is kept as {short(kept)} (`milkctl repair` and `backup restore` take it)"
     )
-
-
-def _replayed(core: Core, found: Found) -> ScopeImage:
-    """The scope of a file with the entries of the journal that came after it."""
-    name = found.loaded.image.name
-    core.engine.put_back(found.loaded.image)
-    core.engine.apply_all(change for _, change in found.replay)
-    core.engine.leave(name)  # what the journal tells of who was shown what is for the file alone
-    return core.engine.image(name)
 
 
 def _keep(core: Core, name: str, found: Found) -> None:

@@ -73,6 +73,11 @@ def operations_from_bytes(data: bytes, store: str | None = None) -> tuple[int, l
     Raises:
         StoreDamaged: It cannot be understood, or is of another store.
     """
+    remembered = _remembered(data, store)
+    return remembered.seq, list(remembered.operations)
+
+
+def _remembered(data: bytes, store: str | None) -> Remembered:
     found = parse(FILE, data).value
     if not isinstance(found, dict):
         raise _wrong("the file", found, "an object")
@@ -80,7 +85,8 @@ def operations_from_bytes(data: bytes, store: str | None = None) -> tuple[int, l
         raise _wrong("format", found.get("format"), str(FORMAT))
     if store is not None and found.get("store") != store:
         raise _wrong("store", found.get("store"), store)
-    return _seq(found), [_done(number, row) for number, row in enumerate(_rows(found))]
+    operations = tuple(_done(number, row) for number, row in enumerate(_rows(found)))
+    return Remembered(_seq(found), operations, _files(found))
 
 
 def _seq(found: Mapping[str, object]) -> int:
@@ -112,18 +118,16 @@ def read_operations(files: Files, own: str, store: str | None) -> Remembered:
     """What the file in milkd's own directory holds; nothing, with a note, if it is damaged."""
     try:
         data, _ = read_file(files, os.path.join(own, FILE), MAX_SIZE)
-        seq, operations = operations_from_bytes(data, store)
+        return _remembered(data, store)
     except FileNotFoundError:
         return Remembered()
     except (OSError, StoreDamaged) as error:
         note = f"the results of earlier operations cannot be read ({error}); a client that "
         return Remembered(note=note + "repeats one of them may do it twice")
-    return Remembered(seq, tuple(operations), _files(data))
 
 
-def _files(data: bytes) -> dict[str, int]:
-    found = parse(FILE, data).value
-    listed = found.get("files") if isinstance(found, dict) else None
+def _files(found: Mapping[str, object]) -> dict[str, int]:
+    listed = found.get("files")
     if not isinstance(listed, dict):
         return {}
     return {scope: seq for scope, seq in listed.items() if type(seq) is int}

@@ -70,8 +70,8 @@ class Presence:
             return None
         try:
             self.check_there()
-            others = self._directory.sessions()
-            found = {scope: self._now(scope) for scope in (*scopes, *others)}
+            looked_at = dict.fromkeys((*scopes, *self._directory.sessions()))
+            found = {scope: self._now(scope) for scope in looked_at}
         except OSError as error:
             raise storage_error("cannot look at the store", error) from error
         finally:

@@ -11,7 +11,7 @@ import contextlib
 import os
 import time
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from milkd.engine.percept import ARCHIVE, GLOBAL
 from milkd.errors import ReadOnly
@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from milkd.store.snapshot import Loaded
 
 __all__ = ["JournalStore", "Poisoned", "Store", "is_void"]
+
+T = TypeVar("T")
 
 
 class JournalStore:
@@ -181,13 +183,12 @@ class JournalStore:
         self._unsaved.add(entries)
 
     def _append(self, entries: Sequence[Entry], store: str) -> None:
-        try:
-            self._spare.lend(partial(self._journals.append, entries, store))
-        except OSError as error:
-            # To forget must be possible on a full disk too: it is what makes room.
-            if not any(entry.scrub for entry in entries) or not self._made_room(error):
-                raise
-            self._journals.append(entries, store)
+        append = partial(self._journals.append, entries, store)
+        # To forget must be possible on a full disk too: it is what makes room.
+        if any(entry.scrub for entry in entries):
+            self._with_room(append)
+        else:
+            self._spare.lend(append)
 
     def rotate(self) -> int:
         """Begin a new journal; the number of the newest entry that is not in it.
@@ -198,12 +199,7 @@ class JournalStore:
         with self._as_failure("cannot begin a new journal"):
             self._presence.check_there()
             store = self._spare.lend(self._prepare_to_write)
-            try:
-                return self._spare.lend(partial(self._journals.rotate, store))
-            except OSError as error:
-                if not self._made_room(error):
-                    raise
-                return self._journals.rotate(store)
+            return self._with_room(partial(self._journals.rotate, store))
 
     def write(
         self,
@@ -219,13 +215,7 @@ class JournalStore:
         """
         with self._as_failure("cannot save"):
             sealing = Sealing(self._spare.lend(self._prepare_to_write), seq, self._now())
-            write = partial(self._saving.write, parts, sealing, operations, pause)
-            try:
-                return self._spare.lend(write)
-            except OSError as error:
-                if not self._made_room(error):
-                    raise
-                return write()
+            return self._with_room(partial(self._saving.write, parts, sealing, operations, pause))
 
     def publish(self, written: Checkpoint) -> Published:
         """Put the new files in the old ones' places."""
@@ -340,9 +330,14 @@ class JournalStore:
             self.warnings.append("the journal was removed by another program; a new one was begun")
             self.all_at_risk = True
 
-    def _made_room(self, error: OSError) -> bool:
-        """Whether the disk was full, and giving up the reserve may have changed that."""
-        return error.errno in FULL and self._reserve.give_up()
+    def _with_room(self, call: Callable[[], T]) -> T:
+        """Make a call that may have the room of the reserve, should the disk be full."""
+        try:
+            return self._spare.lend(call)
+        except OSError as error:
+            if error.errno not in FULL or not self._reserve.give_up():
+                raise
+            return call()
 
     def _covered(self) -> int:
         return self._unsaved.covered(self._journals.durable)

@@ -12,13 +12,13 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from milkd.engine.changes import PerceptPut
 from milkd.engine.engine import Engine
 from milkd.engine.params import DEFAULT
 from milkd.engine.percept import ARCHIVE, GLOBAL
 from milkd.errors import Conflict, StoreDamaged
 from milkd.paths import OWN_DIRECTORY
 from milkd.store.interface import Opened
+from milkd.store.recovery import recovered, without_forgotten
 from milkd.store.seal import Seal
 from milkd.store.store import JournalStore, is_void
 
@@ -89,6 +89,7 @@ class Taking:
             now: The wall clock.
         """
         self.files = files
+        self._now = now
         self.own = os.path.join(files.resolve(directory), OWN_DIRECTORY)
         self.store = JournalStore(directory, files=files, now=now)
         self.engine = Engine(DEFAULT)
@@ -188,26 +189,9 @@ class Taking:
             problem = str(error)
         if chosen is not None and problem:
             found = self.store.with_entries(scope, chosen)
-        image = self._without_forgotten(found, self._replayed(scope, found))
+        image = recovered(self.engine, found, self._now())
+        image = without_forgotten(self.engine, found, image, self.opened.scrub)
         return Held(found, self._settled(image), problem)
-
-    def _replayed(self, scope: str, found: Found) -> ScopeImage:
-        if not found.replay:
-            return found.loaded.image
-        self.engine.put_back(found.loaded.image)
-        self.engine.apply_all(change for _, change in found.replay)
-        self.engine.leave(scope)
-        return self.engine.image(scope)
-
-    def _without_forgotten(self, found: Found, image: ScopeImage) -> ScopeImage:
-        """An image without what was forgotten in another scope and not taken in again."""
-        forgotten = self.opened.scrub
-        again = {
-            change.percept.id
-            for seq, change in found.replay
-            if isinstance(change, PerceptPut) and seq > forgotten.get(change.percept.id, seq)
-        }
-        return self.engine.without(image, forgotten.keys() - again)
 
     def _settled(self, image: ScopeImage) -> ScopeImage:
         """An image without what global has too; the engine knows then where each percept is."""

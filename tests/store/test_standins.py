@@ -13,8 +13,10 @@ from milkd.engine.changes import Passed, PerceptDropped, PerceptPut, ScopeDroppe
 from milkd.engine.percept import ScopeImage
 from milkd.errors import ReadOnly, StoreDamaged
 from milkd.store.entries import Entry
+from milkd.store.files import Files
 from milkd.store.seal import Seal
 from milkd.store.store import JournalStore
+from milkd.upkeep.taking import Taking
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -304,6 +306,22 @@ async def test_an_older_version_put_back_loses_nothing_that_came_after_it(
     assert ids(path) == ["b", "c", "d"]
     async with open_home(directory) as home:
         assert home.core.health.reasons == []
+
+
+async def test_who_repairs_a_store_takes_an_older_version_as_a_start_does(directory: Path) -> None:
+    path = directory / "global.json"
+    async with open_home(directory) as home:
+        await home.put(*(PerceptPut("global", percept(name)) for name in ("a", "b")))
+        await home.save()
+        old = path.read_bytes()
+        await home.put(PerceptPut("global", percept("c")), PerceptDropped("global", "a"))
+        await home.stop()
+    path.write_bytes(old.replace(b"fact b", b"fact B"))
+    taking = Taking(str(directory), Files())
+    taking.open()
+    image = taking.scopes["global"].image
+    assert image is not None
+    assert [each.content for each in image.percepts] == ["fact B", "fact c"]
 
 
 async def test_a_file_that_is_missing_while_the_journal_has_entries_is_had_again(
