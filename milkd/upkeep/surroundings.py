@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import stat
 from itertools import starmap
 from typing import TYPE_CHECKING
 
 from milkd.engine.percept import ARCHIVE, GLOBAL
 from milkd.paths import OWN_DIRECTORY, valid_session
+from milkd.store.mounts import network_of
 from milkd.store.replace import TEMPORARY
 from milkd.upkeep.report import Level
 
@@ -21,10 +21,7 @@ if TYPE_CHECKING:
     from milkd.upkeep.report import Report
 
 FOLDERS = (".", OWN_DIRECTORY, f"{OWN_DIRECTORY}/backup", f"{OWN_DIRECTORY}/quarantine")
-NETWORK = frozenset({"9p", "afs", "ceph", "cifs", "fuse.sshfs", "nfs", "nfs4", "smb3", "smbfs"})
-MOUNTS = "/proc/self/mountinfo"
 OWNER, OTHERS = 0o700, 0o077  # rights: all that milkd needs on a directory, and of everybody else
-ESCAPED = re.compile(r"\\([0-7]{3})")
 
 
 def check(report: Report, files: Files) -> None:
@@ -34,28 +31,10 @@ def check(report: Report, files: Files) -> None:
     for folder in FOLDERS:
         for name in _names(files, os.path.join(report.store, folder)):
             _check_name(report, folder, name)
-    kind = network_type(os.path.realpath(report.store), _mounts())
+    kind = network_of(report.store)
     if kind is not None:
         said = f"on a network file system ({kind}), where locks and crashes cannot be relied on"
         report.add(Level.WARNING, ".", said)
-
-
-def network_type(path: str, mounts: str) -> str | None:
-    """The type of the file system of a path, if it is one of a network.
-
-    Args:
-        path: Without symlinks.
-        mounts: What the kernel says is mounted where (proc(5), mountinfo).
-    """
-    best, kind = "", None
-    for line in mounts.splitlines():
-        before, dash, after = line.partition(" - ")
-        if dash and len(fields := before.split(" ")) > 4:
-            point = ESCAPED.sub(lambda match: chr(int(match[1], 8)), fields[4])
-            inside = path == point or path.startswith(point.rstrip("/") + "/")
-            if inside and len(point) >= len(best):
-                best, kind = point, after.split(" ")[0]
-    return kind if kind in NETWORK else None
 
 
 def _all(store: str, files: Files) -> Iterator[tuple[str, os.stat_result]]:
@@ -100,11 +79,3 @@ def _names(files: Files, path: str) -> list[str]:
         return sorted(files.listdir(path))
     except OSError:
         return []
-
-
-def _mounts() -> str:
-    try:
-        with open(MOUNTS, encoding="utf-8", errors="surrogateescape") as file:
-            return file.read()
-    except OSError:
-        return ""

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from milkd.store.files import Files
+from milkd.store.mounts import network_type
 from milkd.upkeep.report import Level, Report, counted
-from milkd.upkeep.surroundings import check, network_type
+from milkd.upkeep.surroundings import check
 
 if TYPE_CHECKING:
     from pathlib import Path
