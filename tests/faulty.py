@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from milkd.store.files import Files
+from stepped import Stepped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,7 +15,7 @@ class Death(BaseException):
     """The process is gone; what it does after this reaches no disk."""
 
 
-class FaultyFiles(Files):
+class FaultyFiles(Stepped):
     """Fails the n-th call after `arm(n)`, or every one from then on.
 
     With an errno as error that call fails, with `Death` the process ends there, and with none
@@ -62,53 +62,19 @@ class FaultyFiles(Files):
         return call(*arguments)
 
     def open(self, path: str, flags: int, mode: int = 0o600) -> int:
-        fd: int = self._step("open", super().open, path, flags, mode)
+        fd = super().open(path, flags, mode)
         self.paths[fd] = path
         self.open_fds.add(fd)
         return fd
 
     def close(self, fd: int) -> None:
-        super().close(fd)  # or the descriptors of the tests run out
         self.open_fds.discard(fd)
-        self._step("close", int)
+        super().close(fd)
 
-    def read(self, fd: int, size: int) -> bytes:
-        data: bytes = self._step("read", super().read, fd, size)
-        return data
-
-    def write(self, fd: int, data: bytes | memoryview) -> int:
-        count: int = self._step("write", super().write, fd, data)
-        return count
+    # Nothing waits for the disk here.
 
     def fsync(self, fd: int) -> None:
         self._step("fsync", int)
 
     def fdatasync(self, fd: int) -> None:
         self._step("fdatasync", int)
-
-    def ftruncate(self, fd: int, size: int) -> None:
-        self._step("ftruncate", super().ftruncate, fd, size)
-
-    def fstat(self, fd: int) -> os.stat_result:
-        found: os.stat_result = self._step("fstat", super().fstat, fd)
-        return found
-
-    def stat(self, path: str) -> os.stat_result:
-        found: os.stat_result = self._step("stat", super().stat, path)
-        return found
-
-    def rename(self, old: str, new: str) -> None:
-        self._step("rename", super().rename, old, new)
-
-    def link(self, old: str, new: str) -> None:
-        self._step("link", super().link, old, new)
-
-    def unlink(self, path: str) -> None:
-        self._step("unlink", super().unlink, path)
-
-    def mkdir(self, path: str, mode: int = 0o700) -> None:
-        self._step("mkdir", super().mkdir, path, mode)
-
-    def listdir(self, path: str) -> list[str]:
-        names: list[str] = self._step("listdir", super().listdir, path)
-        return names

@@ -195,11 +195,19 @@ class Generations:
             raise ReadOnly(self.refusal)
 
     def _close(self, journal: Journal) -> None:
+        """One without entries goes; if it can't, it waits like the others until it is its turn."""
         journal.close()
-        if journal.last > journal.base:
-            self._living.append(Living(journal.path, journal.last, journal.size))
-        else:
-            unlink_quietly(self._files, journal.path)
+        if journal.last == journal.base and self._gone(journal.path):
+            return
+        self._living.append(Living(journal.path, journal.last, journal.size))
+
+    def _gone(self, path: str) -> bool:
+        """Delete a journal; whether it is not there any more."""
+        unlink_quietly(self._files, path)
+        try:
+            return current_stamp(self._files, path) is None
+        except OSError:
+            return False
 
     def _begin(self, store: str) -> Journal:
         ensure_directory(self._files, self._directory)

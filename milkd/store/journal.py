@@ -101,6 +101,9 @@ def scan(data: bytes, *, store: str | None, gen: str) -> Scan:
         return _headless(data, None if store is None else seed_of(store, gen))
     header, end = found
     if header.gen != gen or store not in (None, header.store):
+        if header.store == store and _is_left_over(data, header, end):
+            told = "the header at byte 0 is what the disk held there before"
+            return Scan(None, (), Verdict.TORN, 0, len(data), told)
         whose = f"generation {header.gen} of store {header.store}"
         return Scan(header, (), Verdict.FOREIGN, 0, len(data), f"at byte 0 begins {whose}")
     read = _read_entries(data, header, end)
@@ -108,6 +111,15 @@ def scan(data: bytes, *, store: str | None, gen: str) -> Scan:
         needed = f"the header at byte 0 asks for a reader of format {header.min_reader}"
         return replace(read, verdict=Verdict.NEWER, problem=f"{needed}, this is one of {FORMAT}")
     return read
+
+
+def _is_left_over(data: bytes, other: Header, end: int) -> bool:
+    """Whether a power cut may have left an older journal's header where ours was to be.
+
+    Then nothing was written behind ours, since that waits for the header to be on disk.
+    """
+    known = other.min_reader <= FORMAT and len(data) <= MAX_HEADER
+    return known and not _read_entries(data, other, end).entries
 
 
 def _headless(data: bytes, seed: int | None) -> Scan:

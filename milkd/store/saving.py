@@ -76,6 +76,7 @@ class Saving:
         checkpoint = Checkpoint(sealing.seq)
         try:
             for part in parts:
+                pause()
                 image = part.image() if isinstance(part, Capture) else part
                 checkpoint.files.append(self._new(image, sealing, pause))
             # With no operation either: no scope's file may be left that tells the newest number.
@@ -96,7 +97,9 @@ class Saving:
             try:
                 for new in written.files:
                     lend(partial(self._publish, new, written.seq, published))
-                if written.operations is not None:
+                # Of a file that others have written since it would say what is not so; they
+                # are all written again when that is taken in.
+                if written.operations is not None and not published.overtaken:
                     lend(partial(written.operations.publish, ANY))
                     self._unsaved.saved(OPERATIONS, written.seq)
             except OSError as error:

@@ -171,6 +171,18 @@ def test_a_journal_of_another_store_or_generation_is_foreign(extra: str) -> None
         assert found == Scan(HEADER, (), Verdict.FOREIGN, 0, len(data), problem)
 
 
+def test_the_header_of_an_older_journal_in_our_place_is_a_torn_one() -> None:
+    older = header_frame(replace(HEADER, gen="00000001-0badcafe"))
+
+    for left in (older, older + b"\0" * 20, older + b'{"half an en'):
+        found = scan(left, store=STORE, gen=GEN)
+        assert (found.header, found.entries, found.verdict) == (None, (), Verdict.TORN)
+    # That of another store, or one with entries behind it, was brought here by somebody.
+    assert scan(older, store="other", gen=GEN).verdict is Verdict.FOREIGN
+    entries = journal(BATCHES)
+    assert scan(entries, store=STORE, gen="00000001-0badcafe").verdict is Verdict.FOREIGN
+
+
 def test_without_a_store_the_header_is_believed() -> None:
     assert scan(journal(BATCHES), store=None, gen=GEN) == read(journal(BATCHES))
 

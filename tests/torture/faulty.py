@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from crashfs import CrashFiles
+from stepped import Stepped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,71 +55,27 @@ class Fault:
         return self.how != "ENOSPC" or name not in ROOMY
 
 
-class FaultyFiles(CrashFiles):
+class FaultyFiles(Stepped, CrashFiles):
     """Files whose `fault` can be set at any time."""
 
     def __init__(self, tree: Tree, fault: Fault | None = None) -> None:
         super().__init__(tree)
         self.fault = fault or Fault()
 
+    def fdatasync(self, fd: int) -> None:
+        self.fsync(fd)
+
     def _step(self, name: str, call: Callable[..., Any], *arguments: Any) -> Any:
-        if self.fault.due(name):
-            if self.fault.how == "crash":
-                raise Died
-            number: int = getattr(errno, self.fault.how)
-            raise OSError(number, os.strerror(number))
-        return call(*arguments)
-
-    def open(self, path: str, flags: int, mode: int = 0o600) -> int:
-        name = "create" if flags & os.O_CREAT else "look"
-        fd: int = self._step(name, super().open, path, flags, mode)
-        return fd
-
-    def close(self, fd: int) -> None:
-        super().close(fd)
-        self._step("close", int)
-
-    def read(self, fd: int, size: int) -> bytes:
-        data: bytes = self._step("read", super().read, fd, size)
-        return data
-
-    def write(self, fd: int, data: bytes | memoryview) -> int:
-        if not self.fault.due("write"):
-            return super().write(fd, data)
-        if self.fault.how == "short":
-            return super().write(fd, data[: max(1, len(data) // 2)])
-        super().write(fd, data[: len(data) // 2])  # which an error does not rule out
+        if name == "open":
+            name = "create" if arguments[1] & os.O_CREAT else "look"
+        if not self.fault.due(name):
+            return call(*arguments)
+        if name == "write":
+            fd, data = arguments
+            if self.fault.how == "short":
+                return call(fd, data[: max(1, len(data) // 2)])
+            call(fd, data[: len(data) // 2])  # which an error does not rule out
         if self.fault.how == "crash":
             raise Died
         number: int = getattr(errno, self.fault.how)
         raise OSError(number, os.strerror(number))
-
-    def fsync(self, fd: int) -> None:
-        self._step("fsync", super().fsync, fd)
-
-    def ftruncate(self, fd: int, size: int) -> None:
-        self._step("ftruncate", super().ftruncate, fd, size)
-
-    def fstat(self, fd: int) -> os.stat_result:
-        found: os.stat_result = self._step("fstat", super().fstat, fd)
-        return found
-
-    def stat(self, path: str) -> os.stat_result:
-        found: os.stat_result = self._step("stat", super().stat, path)
-        return found
-
-    def rename(self, old: str, new: str) -> None:
-        self._step("rename", super().rename, old, new)
-
-    def link(self, old: str, new: str) -> None:
-        self._step("link", super().link, old, new)
-
-    def unlink(self, path: str) -> None:
-        self._step("unlink", super().unlink, path)
-
-    def mkdir(self, path: str, mode: int = 0o700) -> None:
-        self._step("mkdir", super().mkdir, path, mode)
-
-    def listdir(self, path: str) -> list[str]:
-        names: list[str] = self._step("listdir", super().listdir, path)
-        return names

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from milkd.engine.changes import Change
     from milkd.engine.percept import ScopeImage
     from milkd.store.entries import Done
+    from milkd.store.interface import Stale
 
 STORE = "/home/memory"
 Facts = dict[str, dict[str, tuple[object, ...]]]
@@ -61,11 +62,19 @@ class Keeper:
         self.shelf.load(image)
         for _, change in found.replay:
             self.shelf.apply(scope, change)
+        if found.stale is not None:
+            self._take_in(scope, found.stale)
         self.shelf.leave_to_global(scope)
         if found.dirty or found.replay:
             self.dirty.add(scope)
         if found.frozen is not None:
             self.frozen[scope] = found.frozen
+
+    def _take_in(self, scope: str, stale: Stale) -> None:
+        """Add what an older version of a file says, which somebody put in its place."""
+        ours, wall = self.shelf.image(scope), self.now()
+        for change in merge(stale.base, stale.loaded.image, ours, wall=wall).changes:
+            self.shelf.apply(scope, change)
 
     # What is done
 
@@ -122,12 +131,21 @@ class Keeper:
             loaded, (seq, base) = theirs.loaded, self.bases[scope]
             known = loaded.store is not None and loaded.seq == seq
             merged = merge(
-                base if known else None, loaded.image, self.shelf.image(scope), wall=self.now()
+                base if known else None,
+                loaded.image,
+                self.shelf.image(scope),
+                wall=self.now(),
+                elsewhere=self._beside(scope).__contains__,
             )
             if merged.changes:
                 yield merged.changes
             self.store.adopt(scope, theirs, "conflict" if merged.conflicts else None)
             self.dirty.add(scope)
+
+    def _beside(self, scope: str) -> set[str]:
+        """The percepts of all other scopes: an edit that brings one back is behind the times."""
+        others = (held for name, held in self.shelf.held.items() if name != scope)
+        return {percept_id for held in others for percept_id in held.percepts}
 
     def settle(self) -> None:
         """Write what is not in the files yet, as a daemon does when it starts."""
