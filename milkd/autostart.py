@@ -16,7 +16,7 @@ import time
 
 from milkd.dial import dial, refused, unreachable
 from milkd.errors import DaemonUnreachable
-from milkd.paths import log_path
+from milkd.paths import log_path, runtime_directory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 __all__ = ["start"]
 
 PATIENCE = 10.0  # seconds to wait for the lock, and to connect to a daemon that is ready
+MANAGED = 2.0  # seconds to connect to a socket that systemd has opened
 READY = 15.0  # seconds for it to get ready; it waits up to 10 for one that is stopping
 FIRST_PAUSE = 0.001  # seconds between two attempts; doubles
 LONGEST_PAUSE = 0.05  # seconds
 IDLE_EXIT = 7200  # seconds without activity after which the daemon goes (daemon.md, A9)
-LOG_LIMIT = 1 << 20  # bytes of the log before it is put aside
-LOGS_KEPT = 3
-LOG_SHOWN = 5  # last lines of the log in an error
+LOG_READ = 1 << 16  # bytes of the log that are looked at for
+LOG_SHOWN = 5  # last lines of it in an error
 
 # These speak to the process that was started with them, not to a daemon started from it.
 NOT_INHERITED = ("LISTEN_FDNAMES", "LISTEN_FDS", "LISTEN_PID", "NOTIFY_SOCKET", "WATCHDOG_PID")
@@ -51,9 +51,26 @@ def start(store: str, path: str) -> _socket.socket:
         )
     lock = _open_lock(path)
     try:
-        return _wait_for_lock(lock, path) or _launch(store, path)
+        return _wait_for_lock(lock, path) or _managed(store, path) or _launch(store, path)
     finally:
         os.close(lock)
+
+
+def _managed(store: str, path: str) -> _socket.socket | None:
+    """A connection to a daemon that a service manager starts; None if none is in charge."""
+    runtime = runtime_directory()
+    if runtime is None or not os.path.exists(os.path.join(runtime, "systemd", "private")):
+        return None
+    from milkd.managed import Unit
+
+    unit = Unit(store, runtime)
+    if not unit.listens_on(path):
+        return None
+    unit.start()
+    for _ in _attempts(MANAGED):
+        if (sock := _dialled(path)) is not None:
+            return sock
+    raise DaemonUnreachable(unit.last_words(f"is active, but nobody listens on {path}"))
 
 
 def _open_lock(path: str) -> int:
@@ -63,7 +80,8 @@ def _open_lock(path: str) -> int:
         return os.open(f"{path}.spawn", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     except OSError as error:
         raise DaemonUnreachable(
-            f"no daemon at {path}, and none can be started there: {error.strerror}"
+            f"no daemon at {path}, and none can be started there: {error.strerror}\n"
+            "set $MILKD_SOCKET to a path elsewhere"
         ) from error
 
 
@@ -152,15 +170,10 @@ def _absolute(places: list[str]) -> list[str]:
 
 
 def _open_log() -> int:
-    """The log, opened for appending; a long one is put aside first.  Nowhere if it can't be."""
+    """The log, opened for appending; the daemon rotates it.  Nowhere if it can't be."""
     path = log_path()
     try:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        if os.path.exists(path) and os.path.getsize(path) > LOG_LIMIT:
-            for number in range(LOGS_KEPT - 1, 0, -1):
-                older = path if number == 1 else f"{path}.{number - 1}"
-                if os.path.exists(older):
-                    os.replace(older, f"{path}.{number}")
         return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     except OSError:
         return os.open(os.devnull, os.O_WRONLY)
@@ -188,8 +201,10 @@ def _log_from(begin: int) -> list[str]:
     """The last lines of the log from an offset on."""
     try:
         with open(log_path(), "rb") as file:
-            file.seek(begin)
-            text = file.read(LOG_LIMIT).decode("utf-8", "replace")
+            end = file.seek(0, os.SEEK_END)
+            # A daemon that began a new file says why it ends at the head of that.
+            file.seek(max(begin if begin <= end else 0, end - LOG_READ))
+            text = file.read().decode("utf-8", "replace")
     except OSError:
         return []
     return text.splitlines()[-LOG_SHOWN:]
@@ -205,9 +220,9 @@ def _dialled(path: str) -> _socket.socket | None:
         return None
 
 
-def _attempts() -> Iterator[None]:
-    """Yield at growing intervals until PATIENCE is over."""
-    deadline = time.monotonic() + PATIENCE
+def _attempts(patience: float = PATIENCE) -> Iterator[None]:
+    """Yield at growing intervals until so many seconds are over."""
+    deadline = time.monotonic() + patience
     pause = FIRST_PAUSE
     while True:
         yield

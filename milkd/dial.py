@@ -14,6 +14,7 @@ import sys
 import time
 
 from milkd.errors import DaemonUnreachable
+from milkd.paths import SUN_PATH
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ else:
 
 __all__ = ["dial", "refused", "unreachable"]
 
-LONGEST_PATH = 107 if sys.platform == "linux" else 103  # bytes of sun_path without the NUL
 FIRST_PAUSE = 0.001  # seconds before another attempt at a full backlog; doubles
 LONGEST_PAUSE = 0.25  # seconds
 LOCAL_PEERCRED = 1  # macOS: getsockopt(SOL_LOCAL, LOCAL_PEERCRED) gives a struct xucred
@@ -41,12 +41,10 @@ def dial(path: str, *, timeout: float) -> net.socket:
             "nobody is there" from the others.
         DaemonUnreachable: Somebody else's process answered; nothing was sent to it.
     """
-    if len(os.fsencode(path)) > LONGEST_PATH:
-        raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
     sock = net.socket(net.AF_UNIX, net.SOCK_STREAM)
     try:
         sock.settimeout(timeout)
-        _connect(sock, path, time.monotonic() + timeout)
+        _reach(sock, path, time.monotonic() + timeout)
         _check_owner(sock, path)
     except BaseException:
         sock.close()
@@ -64,6 +62,17 @@ def refused(error: OSError, path: str) -> bool:
 def unreachable(path: str, error: OSError) -> DaemonUnreachable:
     """The error for a path that cannot be connected to, with the way out."""
     return DaemonUnreachable(f"cannot reach the daemon at {path}: {_reason(path, error)}")
+
+
+def _reach(sock: net.socket, path: str, deadline: float) -> None:
+    """Connect to a path of any length."""
+    if len(os.fsencode(path)) <= SUN_PATH:
+        _connect(sock, path, deadline)
+        return
+    from milkd.longpath import Way
+
+    with Way(path) as way:
+        _connect(sock, way.name, deadline)
 
 
 def _connect(sock: net.socket, path: str, deadline: float) -> None:
@@ -118,10 +127,9 @@ def _reason(path: str, error: OSError) -> str:
     if error.errno in (errno.EACCES, errno.EPERM):
         return "permission denied; only the user who runs milkd may connect"
     if error.errno == errno.ENAMETOOLONG:
-        return (
-            f"the path has {len(os.fsencode(path))} bytes, a socket path at most "
-            f"{LONGEST_PATH}; set $MILKD_SOCKET to a shorter one"
-        )
+        from milkd.longpath import too_long
+
+        return too_long(path)
     if isinstance(error, BlockingIOError):
         return "it accepts no connections at present (overloaded or stopped?)"
     return error.strerror or "it does not answer"

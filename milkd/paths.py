@@ -20,14 +20,16 @@ __all__ = [
     "BIND_SUFFIX",
     "LOCK_SUFFIX",
     "OWN_DIRECTORY",
+    "SUN_PATH",
     "boot_id",
-    "check_socket_path",
     "computed_socket",
     "config_path",
     "endpoint_path",
     "endpoint_text",
     "log_path",
     "named_socket",
+    "noted_socket",
+    "runtime_directory",
     "sockets",
     "store_directory",
     "valid_session",
@@ -36,10 +38,11 @@ __all__ = [
 OWN_DIRECTORY = ".milkd"
 """The directory inside a store where milkd keeps what is its own."""
 BIND_SUFFIX = ".n"
-"""Added to the socket's path while the daemon binds, before it renames (same length limit)."""
+"""Added to the socket's path while the daemon binds, before it renames; it has to fit, too."""
 LOCK_SUFFIX = ".lock"
 """Added to the socket's path: a file that its daemon keeps locked, and that names the store."""
-SUN_PATH = 107 if sys.platform == "linux" else 103  # bytes of sockaddr_un.sun_path, without NUL
+SUN_PATH = 107 if sys.platform == "linux" else 103
+"""Bytes of a path that fit into a socket address, without the NUL; see `longpath`."""
 NOTE_SIZE = 4096  # bytes read of the endpoint file, which has some hundred
 SESSION_LENGTH = 64
 RESERVED = ("global", "archive")
@@ -86,7 +89,7 @@ def sockets(store: str, explicit: str | None = None) -> Iterator[str]:
     if (named := named_socket(store, explicit)) is not None:
         yield named
         return
-    noted = _noted_socket(store)
+    noted = noted_socket(store)
     if noted is not None:
         yield noted
     if (computed := computed_socket(store)) != noted:
@@ -117,7 +120,17 @@ def computed_socket(store: str) -> str:
         import hashlib
 
         name = f"milkd-{hashlib.sha256(os.fsencode(store)).hexdigest()[:8]}.sock"
-    return os.path.join(_runtime_directory(name), name)
+    return os.path.join(_socket_directory(name), name)
+
+
+def runtime_directory() -> str | None:
+    """The directory of this user for sockets, also where cron, ssh or su do not tell it."""
+    uid = os.getuid()
+    given = os.environ.get("XDG_RUNTIME_DIR", "")
+    if os.path.isabs(given) and _owned_directory(given, uid):
+        return given
+    usual = f"/run/user/{uid}"
+    return usual if _owned_directory(usual, uid, private=True) else None
 
 
 def endpoint_path(store: str) -> str:
@@ -130,6 +143,23 @@ def endpoint_text(socket: str) -> bytes:
     return b"".join(os.fsencode(line) + b"\n" for line in (socket, *_machine()))
 
 
+def noted_socket(store: str) -> str | None:
+    """The socket in that file, if it was written on this machine since that was started.
+
+    The daemon that wrote it may have died since, but none that is stopping leaves it.
+    """
+    try:
+        with open(endpoint_path(store), "rb") as file:
+            lines = file.read(NOTE_SIZE).split(b"\n")
+    except OSError:
+        return None
+    if len(lines) != 4 or lines[3]:
+        return None
+    socket, *machine = map(os.fsdecode, lines[:3])
+    here = os.path.isabs(socket) and tuple(machine) == _machine()
+    return socket if here and not _is_anothers(socket, store) else None
+
+
 def boot_id() -> str:
     """What the kernel calls the time since the machine started; empty where it does not say."""
     try:
@@ -137,20 +167,6 @@ def boot_id() -> str:
             return file.read().strip()
     except (OSError, UnicodeDecodeError):
         return ""
-
-
-def check_socket_path(path: str) -> None:
-    """Refuse a path that does not fit into a socket address.
-
-    Raises:
-        ConfigError: Names path, length, limit and the variable that gives another path.
-    """
-    size, limit = len(os.fsencode(path)), SUN_PATH - len(BIND_SUFFIX)
-    if size > limit:
-        raise ConfigError(
-            f"the socket path {path} is {size} bytes long, at most {limit} fit; "
-            "set $MILKD_SOCKET to a shorter one"
-        )
 
 
 def _in_home(name: str) -> str:
@@ -194,21 +210,16 @@ def _machine() -> tuple[str, str]:
     return os.uname().nodename, boot_id()
 
 
-def _runtime_directory(name: str) -> str:
+def _socket_directory(name: str) -> str:
     """The first usable directory for a socket of that name; it may not exist yet."""
-    uid = os.getuid()
-    given = os.environ.get("XDG_RUNTIME_DIR", "")
-    if os.path.isabs(given) and _owned_directory(given, uid):
-        return os.path.join(given, "milkd")
-    usual = f"/run/user/{uid}"
-    if _owned_directory(usual, uid, private=True):
-        return os.path.join(usual, "milkd")
+    if (runtime := runtime_directory()) is not None:
+        return os.path.join(runtime, "milkd")
     home = os.environ.get("HOME") or _real_home()
     own = os.path.join(home, ".milk", "run")
     fits = len(os.fsencode(os.path.join(own, name + BIND_SUFFIX))) <= SUN_PATH
     if home and fits and os.access(home, os.W_OK | os.X_OK):
         return own
-    return os.path.join(os.environ.get("TMPDIR") or "/tmp", f"milkd-{uid}")
+    return os.path.join(os.environ.get("TMPDIR") or "/tmp", f"milkd-{os.getuid()}")
 
 
 def _owned_directory(path: str, uid: int, *, private: bool = False) -> bool:
@@ -219,20 +230,6 @@ def _owned_directory(path: str, uid: int, *, private: bool = False) -> bool:
         return False
     mode = found.st_mode
     return mode & 0o170000 == 0o040000 and found.st_uid == uid and not (private and mode & 0o077)
-
-
-def _noted_socket(store: str) -> str | None:
-    """The socket in the store's endpoint file, if that was written here since the start."""
-    try:
-        with open(endpoint_path(store), "rb") as file:
-            lines = file.read(NOTE_SIZE).split(b"\n")
-    except OSError:
-        return None
-    if len(lines) != 4 or lines[3]:
-        return None
-    socket, *machine = map(os.fsdecode, lines[:3])
-    here = os.path.isabs(socket) and tuple(machine) == _machine()
-    return socket if here and not _is_anothers(socket, store) else None
 
 
 def _is_anothers(socket: str, store: str) -> bool:

@@ -47,6 +47,7 @@ class Place:
             "MILKD_SOCKET": str(self.socket),
             "PYTHONPATH": str(ROOT),
         }
+        self.program = [sys.executable, "-m", "milkd"]
         self.daemon: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
@@ -65,7 +66,7 @@ class Place:
     def start(self) -> subprocess.Popen[bytes]:
         """A daemon on the store, ready."""
         ready, tell = os.pipe()
-        command = [sys.executable, "-m", "milkd", "--ready-fd", str(tell)]
+        command = [*self.program, "--ready-fd", str(tell)]
         self.daemon = subprocess.Popen(
             [*command, "--store", str(self.store), "--socket", str(self.socket)],
             env=self.env,

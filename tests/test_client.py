@@ -362,7 +362,7 @@ def test_a_socket_of_another_kind_is_called_so(place: Place) -> None:
 
 def test_a_path_too_long_for_a_socket_is_refused_with_both_lengths(place: Place) -> None:
     client = milkd.Client(str(place.home / ("x" * 120)), store=str(place.store))
-    with pytest.raises(milkd.DaemonUnreachable, match=r"has \d+ bytes, a socket path at most"):
+    with pytest.raises(milkd.DaemonUnreachable, match=r"is \d+ bytes long, at most \d+ fit"):
         client.stats()
 
 

@@ -13,8 +13,19 @@ ROOT = Path(milkd.__file__).parent
 MODULES = sorted(ROOT.rglob("*.py"))
 
 # A layer is a folder or a module directly under milkd; several modules make up the client.
-ANYBODY = {"errors", "paths"}
-CLIENT = {"autostart", "chunks", "client", "dial", "doubt", "events", "link", "methods", "shapes"}
+ANYBODY = {"errors", "longpath", "paths"}
+CLIENT = {
+    "autostart",
+    "chunks",
+    "client",
+    "dial",
+    "doubt",
+    "events",
+    "link",
+    "managed",
+    "methods",
+    "shapes",
+}
 MAY_IMPORT = {
     "__init__": {"client"},
     "__main__": {"daemon"},
@@ -23,6 +34,7 @@ MAY_IMPORT = {
     "daemon": {"daemon", "engine", "rpc", "store", "wordlists"},
     "engine": {"engine"},
     "errors": set(),
+    "longpath": set(),
     "paths": set(),
     "rpc": {"rpc"},
     "store": {"engine", "store"},

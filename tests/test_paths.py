@@ -275,17 +275,6 @@ def test_an_endpoint_file_that_tells_nothing_is_passed_over(
     assert list(paths.sockets(str(store))) == [paths.computed_socket(str(store))]
 
 
-def test_a_path_that_does_not_fit_is_refused_with_the_way_out() -> None:
-    paths.check_socket_path("/" + "s" * (paths.SUN_PATH - 3))
-
-    with pytest.raises(ConfigError) as caught:
-        paths.check_socket_path("/é" + "s" * (paths.SUN_PATH - 4))
-
-    sentence = str(caught.value)
-    assert f"is {paths.SUN_PATH - 1} bytes long, at most {paths.SUN_PATH - 2} fit" in sentence
-    assert sentence.endswith("set $MILKD_SOCKET to a shorter one")
-
-
 def test_a_client_pays_for_next_to_nothing() -> None:
     code = (
         "import sys; before = set(sys.modules)\n"

@@ -17,11 +17,14 @@ import socket
 import stat
 
 from milkd.errors import AlreadyRunning, ConfigError
-from milkd.paths import BIND_SUFFIX, LOCK_SUFFIX, check_socket_path
+from milkd.longpath import Way, check_socket_path, too_long
+from milkd.paths import BIND_SUFFIX, LOCK_SUFFIX
 
 BACKLOG = 128
 LISTENING = "00010000"
 """The flag of a listening socket in /proc/net/unix."""
+SCARCE = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS})
+"""What another path would not help against."""
 Identity = tuple[int, int]
 """Device and inode of the path; of the socket itself the kernel tells another inode."""
 
@@ -40,19 +43,34 @@ class Address:
         self._lock: int | None = None
         self._identity: Identity | None = None
 
+    def claim(self) -> None:
+        """Lock the path, so that nobody else takes it; what is there stays as it is.
+
+        Raises:
+            AlreadyRunning: Somebody else serves it.
+            ConfigError: It cannot be a socket of ours.
+        """
+        ensure_directory(os.path.dirname(self.path))
+        self._lock = lock(self.path + LOCK_SUFFIX)
+        try:
+            _check_kind(self.path)
+        except BaseException:
+            self.unlock()
+            raise
+        self._sign(self._lock)
+
     def take(self) -> socket.socket:
-        """Lock the path and listen on it.
+        """Listen on the path, which is claimed first if it is not yet.
 
         Raises:
             AlreadyRunning: Somebody else serves it.
             ConfigError: It cannot be a socket of ours.
         """
         check_socket_path(self.path)
-        ensure_directory(os.path.dirname(self.path))
-        self._lock = lock(self.path + LOCK_SUFFIX)
+        if self._lock is None:
+            self.claim()
         try:
             _check_free(self.path)
-            self._sign(self._lock)
             listening, self._identity = _publish(self.path)
         except BaseException:
             self.unlock()
@@ -110,11 +128,14 @@ def lock(path: str) -> int:
 
     Raises:
         AlreadyRunning: Another process has the lock.
-        ConfigError: The file cannot be made.
+        ConfigError: The file cannot be made there.
+        OSError: There is no room for it anywhere.
     """
     try:
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     except OSError as error:
+        if error.errno in SCARCE:
+            raise
         raise ConfigError(f"{path}: {error.strerror}; set $MILKD_SOCKET to another") from error
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -124,13 +145,15 @@ def lock(path: str) -> int:
     return fd
 
 
+def _check_kind(path: str) -> None:
+    """Refuse what is no socket, a link to one included: it is somebody else's."""
+    with contextlib.suppress(FileNotFoundError):
+        if not stat.S_ISSOCK(os.lstat(path).st_mode):
+            raise ConfigError(f"{path} is no socket and stays as it is; give another with --socket")
+
+
 def _check_free(path: str) -> None:
-    try:
-        found = os.lstat(path)
-    except FileNotFoundError:
-        return
-    if not stat.S_ISSOCK(found.st_mode):
-        raise ConfigError(f"{path} is no socket and stays as it is; give another with --socket")
+    _check_kind(path)
     if _is_listened_on(path):
         raise AlreadyRunning(
             f"milkd.socket owns {path}; start the daemon with: systemctl --user start milkd.service"
@@ -162,12 +185,7 @@ def _publish(path: str) -> tuple[socket.socket, Identity]:
         os.unlink(own)
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        os.fchmod(sock.fileno(), 0o600)  # on Linux the file is born with this mode
-        mask = os.umask(0o177)
-        try:
-            sock.bind(own)
-        finally:
-            os.umask(mask)
+        _bind(sock, own)
         sock.listen(BACKLOG)
         sock.setblocking(False)
         os.rename(own, path)
@@ -175,7 +193,20 @@ def _publish(path: str) -> tuple[socket.socket, Identity]:
     except OSError as error:
         sock.close()
         reason = error.strerror or str(error)
+        if error.errno == errno.ENAMETOOLONG:
+            reason = too_long(path)
         raise ConfigError(f"cannot listen on {path}: {reason}") from error
+
+
+def _bind(sock: socket.socket, path: str) -> None:
+    """Bind to a path of any length, for the user alone."""
+    os.fchmod(sock.fileno(), 0o600)  # on Linux the file is born with this mode
+    mask = os.umask(0o177)
+    try:
+        with Way(path) as way:
+            sock.bind(way.name)
+    finally:
+        os.umask(mask)
 
 
 def _identity(path: str) -> Identity:

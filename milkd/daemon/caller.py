@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import trio
-
 from milkd.daemon.importing import Intake
 
 if TYPE_CHECKING:
@@ -24,7 +22,6 @@ class Caller:
         spare: Whether it was let in beyond the limit, for what helps in need.
         sessions: Those that it named, and holds open while it is connected.
         errors_as_string: Whether it decodes errors into a string.
-        subscribed: Set when the subscription is there.
         export: The export it is paging through.
         intake: The records handed over for an import that is not final yet.
         turn: Number of its latest injection outside any session.
@@ -36,7 +33,6 @@ class Caller:
     sessions: set[str] = field(default_factory=set)
     errors_as_string: bool = False
     subscription: Subscription | None = None
-    subscribed: trio.Event = field(default_factory=trio.Event)
     export: Export | None = None
     intake: Intake = field(default_factory=Intake)
     turn: int = 0

@@ -18,7 +18,7 @@ import trio
 from milkd.daemon.batches import Batch, guarded
 from milkd.daemon.fatal import trace
 from milkd.engine.capture import Capture
-from milkd.errors import Failure, ReadOnly, StorageFailed
+from milkd.errors import Failure, ReadOnly, ShuttingDown, StorageFailed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from milkd.daemon.limits import Limits
     from milkd.engine.engine import Engine
     from milkd.engine.percept import ScopeImage
+    from milkd.store.checkpoint import Checkpoint
     from milkd.store.entries import Done, Entry
     from milkd.store.interface import Published, Store
 
@@ -97,6 +98,7 @@ class Checkpoints:
         self._delay = 0.0
         self._tried_at = 0.0
         self._beaten = False  # whether others wrote a file before the last one could
+        self._given_up = False
         self._asked: Batch | None = None
         self._resting = True  # nothing is due unless something happens
         self._wake = trio.Event()
@@ -134,6 +136,10 @@ class Checkpoints:
         self._wake.set()
         return self._asked
 
+    def give_up(self) -> None:
+        """Begin no more files: who asks twice for the end won't wait, and the journal has all."""
+        self._given_up = True
+
     async def run(self) -> None:
         """Take them for ever."""
         while True:
@@ -147,7 +153,7 @@ class Checkpoints:
 
     async def take(self) -> bool:
         """Take one now; whether all that was changed is in the files."""
-        if self._commits.refusal is not None:
+        if self._commits.refusal is not None or self._given_up:
             return False  # what somebody must repair stays as it is
         async with self._one:
             asked, self._asked = self._asked, None
@@ -206,8 +212,7 @@ class Checkpoints:
         self._commits.check()
         base = await self._disk.run(self._store.rotate)
         moment = self._moment(base)
-        write = partial(self._store.write, moment.parts, moment.seq, moment.operations)
-        written = await self._disk.slow(write)
+        written = await self._disk.slow(partial(self._write, moment))
         try:
             if (needed := moment.needed) is not None:
                 await needed.done.wait()
@@ -221,6 +226,14 @@ class Checkpoints:
         if published.error is not None or published.overtaken:
             return published.error
         return await self._clear_away(moment.scrubs)
+
+    def _write(self, moment: _Moment, pause: Callable[[], None]) -> Checkpoint:
+        def turn() -> None:
+            if self._given_up:
+                raise ShuttingDown("asked to stop twice")
+            pause()
+
+        return self._store.write(moment.parts, moment.seq, moment.operations, turn)
 
     def _moment(self, base: int) -> _Moment:
         """What is to be saved, as it is now; nothing may be awaited in here."""

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from milkd.daemon.health import Health
+    from milkd.daemon.limits import Limits
 
 HEALTH_KEY = "config"
 MAX_BYTES = 1 << 20  # of the file; milk's own is a few KiB
@@ -139,22 +140,46 @@ def load(path: str) -> Settings:
         ConfigError: The file cannot be read, is not JSON, or sets something wrongly.
     """
     try:
-        with open(path, "rb") as file:
-            data = file.read(MAX_BYTES + 1)
-    except FileNotFoundError:
-        return read({})
-    except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror}") from error
-    if len(data) > MAX_BYTES:
-        raise ConfigError(f"{path}: more than {MAX_BYTES} bytes, which no config file needs")
-    try:
-        document, twice = _parse(path, data)
+        document, twice = read_document(path)
         settings = read(document)
         return replace(settings, warnings=(*twice, *settings.warnings))
     except ConfigError:
         raise
     except Exception as error:  # a config file must not be able to end the daemon
         raise ConfigError(f"{path}: cannot be understood ({type(error).__name__})") from error
+
+
+def limits(path: str, usual: Limits) -> tuple[Limits, str | None]:
+    """The limits that hold with the file as it is, and what is wrong with those in it.
+
+    A file that cannot be read at all is `Config`'s to complain about.
+    """
+    try:
+        document, _ = read_document(path)
+    except ConfigError:
+        return usual, None
+    try:
+        return usual.lowered(document.get("milkd")), None
+    except ConfigError as error:
+        return usual, f"the limits in the config file are not taken: {error}"
+
+
+def read_document(path: str) -> tuple[dict[str, object], list[str]]:
+    """The file's object, and a warning for each key that is there twice; without file empty.
+
+    Raises:
+        ConfigError: The file cannot be read, or is not JSON.
+    """
+    try:
+        with open(path, "rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        return {}, []
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}") from error
+    if len(data) > MAX_BYTES:
+        raise ConfigError(f"{path}: more than {MAX_BYTES} bytes, which no config file needs")
+    return _parse(path, data)
 
 
 def _parse(path: str, data: bytes) -> tuple[dict[str, object], list[str]]:

@@ -1,9 +1,10 @@
-"""One client's connection: a task that reads and answers, and one that sends.
+"""One client's connection: a task that reads, serves and answers.
 
-Requests are served in the order in which they came, and so are their responses.
-Between the two tasks is a bounded channel: a client that does not take its
-responses is not read from any further.  Whatever goes wrong here ends this
-connection at most.
+Requests are served in the order in which they came, and so are their replies.  What
+can be answered is sent at once, from whichever task brought it about; only a client
+that does not take its replies, one that says half of something, and one that
+subscribed cost a task more.  A client that does not take its replies is not read from
+any further.  Whatever goes wrong here ends this connection at most.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ from typing import TYPE_CHECKING
 import trio
 
 from milkd.daemon.fatal import trace
-from milkd.daemon.outgoing import Outgoing, Reply, Stalled, drain, event, refusal, send
+from milkd.daemon.outbox import Outbox
+from milkd.daemon.outgoing import Reply, event, refusal
+from milkd.daemon.patience import Patience
 from milkd.errors import (
     Internal,
     InvalidRequest,
-    Overloaded,
     ParseError,
     ShuttingDown,
-    Timeout,
     WireError,
 )
 from milkd.rpc.messages import Notification, Request, Response
@@ -29,47 +30,54 @@ from milkd.rpc.protocol import Connection as Protocol
 from milkd.rpc.schema import cancelled
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from trio.abc import HalfCloseableStream
+    from collections.abc import Awaitable, Callable
 
     from milkd.daemon.core import Core
     from milkd.daemon.service import Service
+    from milkd.daemon.wire import Wire
 
 _log = logging.getLogger(__name__)
 
 Message = Request | Response | Notification
-Outbox = trio.MemorySendChannel[Outgoing]
+
+
+class Stalled(Exception):
+    """The client takes nothing of what it is sent."""
 
 
 class Connection:
     """Serves one client until it leaves, misbehaves, or the daemon stops."""
 
-    def __init__(
-        self, stream: HalfCloseableStream, core: Core, service: Service, *, spare: bool = False
-    ) -> None:
-        self._stream = stream
+    def __init__(self, wire: Wire, core: Core, service: Service, *, spare: bool = False) -> None:
+        self._wire = wire
         self._core = core
         self._service = service
         self._limits = core.limits
         self._protocol = Protocol()
         self._caller = core.new_caller()
         self._caller.spare = spare
+        self._outbox = Outbox(wire, core.flights, self._limits.chunk_bytes, self._settled)
+        self._patience = Patience(
+            self._limits, self._caller, self._outbox, dismiss=self._dismiss, flush=self._flush
+        )
         self._in_flight: dict[int, Reply] = {}
-        self._receiving = trio.CancelScope()
-        self._sending = trio.CancelScope()
-        self._watching = trio.CancelScope()
+        self._nursery: trio.Nursery | None = None
+        self._reading = trio.CancelScope()
+        self._idle = False  # waiting for bytes, and for nothing else
         self._ended = False
-        self._refused = False
-        self._partial_since: float | None = None
+        self._gone = False
+        self._fault: WireError | None = None
+        self._pushing = self._telling = False
 
     async def serve(self) -> None:
         """Serve the client; any fault is logged and ends the connection, nothing else."""
         self._core.callers.add(self._caller)
         try:
-            async with self._stream:
+            async with trio.open_nursery() as self._nursery:
+                self._patience.begin(self._nursery)
                 await self._run()
-        except* (trio.BrokenResourceError, trio.ClosedResourceError):
+                self._nursery.cancel_scope.cancel(reason="the connection has ended")
+        except* OSError:
             _log.debug("a client went away")
         except* Stalled:
             _log.warning("a response was left unread for %g s; closed", self._limits.send_s)
@@ -90,22 +98,43 @@ class Connection:
     def stop(self) -> None:
         """Read no more; what was read is answered, and what was answered is sent."""
         self._ended = True
-        self._receiving.cancel(reason="the connection ends")
+        if self._idle:
+            self._reading.cancel(reason="the connection ends")
 
     async def _run(self) -> None:
-        outbox, outgoing = trio.open_memory_channel[Outgoing](self._limits.in_flight)
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._send_all, outgoing)
-            async with outbox:
-                nursery.start_soon(self._forward_events, outbox.clone())
-                await self._read_all(outbox)
-            self._watching.cancel(reason="the connection ends")
-            if not self._service.stopping:
-                self._sending.deadline = trio.current_time() + self._limits.farewell_s
-            if self._refused:
-                await drain(self._stream, self._limits)
+        try:
+            with self._reading:
+                await self._read_all()
+        except (ParseError, InvalidRequest) as error:
+            self._fault = error
+        if self._fault is not None:
+            _log.info("a connection is closed: %s", self._fault.code)
+            self._outbox.add(refusal(self._fault))
+        await self._part()
+
+    async def _part(self) -> None:
+        """Send what is owed, for a moment after the disk has decided.
+
+        When the daemon stops, it is the server that sets an end.
+        """
+        self._ended = True
+        self._patience.end_reading()
+        if not self._gone:
+            self._flush()
+        while self._outbox.owes:
+            with trio.move_on_after(self._limits.farewell_s):
+                await self._outbox.emptied()
+            if not self._service.stopping and self._outbox.waiting_since is None:
+                break
+        if self._gone:
+            return
+        self._wire.end()
+        if self._fault is not None:
+            await drain(self._wire, self._limits.read_bytes, self._limits.farewell_s)
 
     def _leave(self) -> None:
+        self._outbox.close()
+        self._wire.close()
         self._core.callers.discard(self._caller)
         self._core.engine.leave(self._caller.name)
         self._core.sessions.leave_all(self._caller)
@@ -115,63 +144,48 @@ class Connection:
 
     # Reading
 
-    async def _read_all(self, outbox: Outbox) -> None:
-        """Read and answer until one side ends it."""
-        try:
-            while data := await self._receive():
-                await self._take(data, outbox)
-        except (ParseError, InvalidRequest, Overloaded, Timeout) as error:
-            _log.info("a connection is closed: %s", error.code)
-            self._refused = True
-            await outbox.send(refusal(error))
-
-    async def _receive(self) -> bytes:
-        """Bytes from the client; none when it, or the daemon, has ended the connection.
+    async def _read_all(self) -> None:
+        """Read and answer until one side ends it.
 
         Raises:
-            Timeout: The rest of a message did not come.
-            Overloaded: A spare connection is kept for nothing.
+            OSError: The client is gone.
+            ParseError, InvalidRequest: What it sends makes no sense.
         """
         while not self._ended:
-            with trio.CancelScope(deadline=self._patience()) as self._receiving:
-                return bytes(await self._stream.receive_some(self._limits.read_bytes))
-            if not self._ended:
-                self._check_patience()
-        return b""
+            self._idle = True
+            await self._wire.readable()
+            self._idle = False
+            if self._ended:
+                return
+            data = self._wire.receive_now(self._limits.read_bytes)
+            if data is None:
+                continue
+            if not data:
+                return
+            await self._take(data)
 
-    def _check_patience(self) -> None:
-        """The time to wait for bytes is over; refuse to wait on unless there is room again."""
-        if self._protocol.has_partial():
-            raise Timeout(f"half a message for {self._limits.partial_s:g} s; send messages whole")
-        if self._caller.spare:
-            raise Overloaded(f"nothing asked for {self._limits.spare_s:g} s on a spare connection")
-
-    def _patience(self) -> float:
-        """Until when to wait for bytes: the age of a message in parts is limited."""
-        if not self._protocol.has_partial():
-            self._partial_since = None
-            spare = self._caller.spare
-            return trio.current_time() + self._limits.spare_s if spare else float("inf")
-        if self._partial_since is None:
-            self._partial_since = trio.current_time()
-        return self._partial_since + self._limits.partial_s
-
-    async def _take(self, data: bytes, outbox: Outbox) -> None:
+    async def _take(self, data: bytes) -> None:
         """Serve the messages that the bytes complete; the others get a turn in between."""
         messages = self._protocol.receive_data(data)
-        if messages:
-            self._partial_since = None
+        turn_ends = trio.current_time() + self._limits.turn_s
         for number, message in enumerate(messages, 1):
             if isinstance(message, Request):
-                await self._serve_request(message, outbox)
+                await self._serve_request(message)
             elif isinstance(message, Notification) and message.method == "cancel":
                 self._cancel(cancelled(message.params))
-            if number % self._limits.turn_messages == 0:
+            if number % self._limits.turn_messages == 0 or trio.current_time() >= turn_ends:
+                self._flush()
                 await trio.lowlevel.checkpoint()
+                turn_ends = trio.current_time() + self._limits.turn_s
+        self._patience.heard(complete=bool(messages), partial=self._protocol.has_partial())
+        if self._outbox.owes:
+            self._flush()
         if self._protocol.broken:
             self._protocol.receive_data(b"")  # raises what is wrong
 
-    async def _serve_request(self, request: Request, outbox: Outbox) -> None:
+    async def _serve_request(self, request: Request) -> None:
+        if len(self._outbox) and (self._core.flights.full or not self._has_room()):
+            await self._wait_for_room()
         reply = Reply(request.msgid, self._caller)
         if request.msgid in self._in_flight:
             reply.error = InvalidRequest(f"msgid {request.msgid} is in flight already")
@@ -179,10 +193,20 @@ class Connection:
             self._in_flight[request.msgid] = reply
             reply.on_sent = self._in_flight.pop
             await self._answer(request, reply)
-        try:
-            outbox.send_nowait(reply)
-        except trio.WouldBlock:
-            await outbox.send(reply)
+        self._outbox.add(reply)
+        if self._caller.subscription is not None and not self._telling:
+            self._telling = True
+            self._begin(self._forward_events)
+
+    def _has_room(self) -> bool:
+        return len(self._outbox) < self._limits.in_flight and not self._outbox.stuck
+
+    async def _wait_for_room(self) -> None:
+        """Serve no more until the client has its replies, or there are few of those of all."""
+        self._flush()
+        while not self._gone and len(self._outbox) and self._core.flights.full:
+            await self._core.flights.room()
+        await self._outbox.room(self._limits.in_flight)
 
     async def _answer(self, request: Request, reply: Reply) -> None:
         """Put the answer into the reply, or the error; a fault of the daemon's is one too."""
@@ -203,43 +227,71 @@ class Connection:
 
     # Sending
 
-    async def _send_all(self, outgoing: trio.MemoryReceiveChannel[Outgoing]) -> None:
-        """Send what was queued, in order."""
-        with self._sending:
-            async with outgoing:
-                async for first in outgoing:
-                    await self._send(_gather(first, outgoing))
-            await self._stream.send_eof()
+    def _flush(self) -> None:
+        """Send what can be sent now, and see to the rest; called from any task."""
+        try:
+            self._outbox.flush()
+        except OSError:
+            self._lose()
+            return
+        if self._outbox.stuck and not self._pushing:
+            self._pushing = True
+            self._begin(self._push)
+        self._patience.sent()
+
+    def _settled(self, _: WireError | None) -> None:
+        """The disk has decided about a reply."""
+        self._flush()
+
+    async def _push(self) -> None:
+        """Send on whenever the client takes something.
+
+        Raises:
+            Stalled: It takes less than a piece in a time in which anybody takes it.
+        """
+        while self._outbox.stuck:
+            goal = self._outbox.sent + self._limits.chunk_bytes
+            with trio.move_on_after(self._limits.send_s) as patience:
+                while self._outbox.stuck and self._outbox.sent < goal:
+                    await self._wire.writable()
+                    self._flush()
+            if patience.cancelled_caught:
+                raise Stalled
+        self._pushing = False
+
+    def _lose(self) -> None:
+        """The client is gone: nothing can be sent, and nothing will come."""
+        self._gone = True
+        self._outbox.close()
         self.stop()
 
-    async def _send(self, items: Sequence[Outgoing]) -> None:
-        """Encode and send; those that are ready leave together."""
-        data = bytearray()
-        for item in items:
-            waits = isinstance(item, Reply) and item.waits()
-            if data and (waits or len(data) >= self._limits.chunk_bytes):
-                await send(self._stream, data, self._limits)
-                data = bytearray()
-            if isinstance(item, Reply) and waits:
-                await item.settled(self._limits.request_s)
-            data += item.encode()
-        await send(self._stream, data, self._limits)
-
-    async def _forward_events(self, outbox: Outbox) -> None:
+    async def _forward_events(self) -> None:
         """Send events, once the client has subscribed, until its end."""
-        with self._watching:
-            async with outbox:
-                await self._caller.subscribed.wait()
-                assert self._caller.subscription is not None
-                while True:
-                    await outbox.send(event(await self._caller.subscription.take()))
+        assert self._caller.subscription is not None
+        while not self._ended:
+            await self._outbox.room(self._limits.in_flight)
+            value = await self._caller.subscription.take()
+            if self._ended:
+                return
+            self._outbox.add(event(value))
+            self._flush()
+
+    def _begin(self, task: Callable[[], Awaitable[None]]) -> None:
+        assert self._nursery is not None
+        self._nursery.start_soon(task)
+
+    def _dismiss(self, error: WireError) -> None:
+        """End the connection, and say why."""
+        self._fault = error
+        self.stop()
 
 
-def _gather(first: Outgoing, outgoing: trio.MemoryReceiveChannel[Outgoing]) -> list[Outgoing]:
-    """Everything that is queued by now."""
-    items = [first]
-    try:
-        while True:
-            items.append(outgoing.receive_nowait())
-    except (trio.WouldBlock, trio.EndOfChannel):
-        return items
+async def drain(wire: Wire, size: int, limit_s: float) -> None:
+    """Take what a refused client still sends, for a moment.
+
+    Closing a socket with unread bytes in it may cost the client the error it was just sent.
+    """
+    with trio.move_on_after(limit_s):
+        while (data := wire.receive_now(size)) != b"":
+            if data is None:
+                await wire.readable()

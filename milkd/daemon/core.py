@@ -25,6 +25,7 @@ from milkd.daemon.disk import Disk, Worker
 from milkd.daemon.edits import Edits
 from milkd.daemon.events import Hub
 from milkd.daemon.fatal import EXIT_SOFTWARE, Fatal, trace
+from milkd.daemon.flights import Flights
 from milkd.daemon.health import Health
 from milkd.daemon.limits import Limits
 from milkd.daemon.loading import Loading
@@ -102,6 +103,7 @@ class Core:
         self.limits = limits or Limits()
         self.new_id = new_id
         self.hub = Hub(self.limits.events)
+        self.flights = Flights(self.limits.in_flight_all)
         self.health = Health(
             lambda status: self.hub.publish("health", "changed", status=status), self.clock.mono
         )

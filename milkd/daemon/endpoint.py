@@ -26,7 +26,17 @@ def write(store: str, socket: str) -> None:
         os.replace(own, path)
 
 
-def remove(store: str) -> None:
-    """Take the note away, if there is one."""
+def remove(store: str, socket: str | None = None) -> None:
+    """Take the note away, if there is one.
+
+    Args:
+        store: It is there.
+        socket: Leave a note alone that tells of another socket; None: whatever it tells.
+    """
+    path = endpoint_path(store)
     with contextlib.suppress(OSError):
-        os.unlink(endpoint_path(store))
+        if socket is not None:
+            with open(path, "rb") as file:
+                if file.read() != endpoint_text(socket):
+                    return
+        os.unlink(path)

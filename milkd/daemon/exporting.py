@@ -32,7 +32,7 @@ OURS = frozenset({"scope", "kind", "session", "rank_score", "shadowed"})
 An entry's own unknown keys of these names are in `shadowed`.
 """
 MAX_RECORD = 4 << 20  # bytes, about; a longer record may not fit into an answer
-ROOM = MAX_DEPTH - 3  # levels of a record: answer, result and list of records are around it
+ROOM = MAX_DEPTH - 4  # levels of a record: what is exported must fit into an import's message
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,8 @@ from milkd.paths import valid_session
 if TYPE_CHECKING:
     from milkd.engine.results import Imported, Place
 
+MAX_REFUSED = 10_000  # of one import; their reasons are kept until its end
+
 E = TypeVar("E")
 Record = Mapping[str, object]
 
@@ -46,7 +48,8 @@ class Intake:
         """Check records and gather those that are valid.
 
         Raises:
-            TooLarge: There are more than may be held until the last one.
+            TooLarge: There are more than may be held until the last one, or so many are refused
+                that they cannot be meant.
         """
         if self.count + len(records) > limit:
             raise TooLarge(
@@ -56,8 +59,13 @@ class Intake:
             try:
                 self._gather(record)
             except ValueError as error:
-                self.refused[self.count] = str(error)
+                self._refuse(str(error))
             self.count += 1
+
+    def _refuse(self, reason: str) -> None:
+        if len(self.refused) >= MAX_REFUSED:
+            raise TooLarge(f"records: more than {MAX_REFUSED:,} are refused, the last: {reason}")
+        self.refused[self.count] = reason
 
     def images(self) -> tuple[ScopeImage, ...]:
         """What was gathered, by scope."""

@@ -1,11 +1,31 @@
 """What a client may ask of the daemon, and how long the daemon waits for it.
 
 One value holds them all, so that `hello` can report them and a test can shrink them.
+The config file may lower those that guard against clients, for as long as the daemon
+then runs: `{"milkd": {"limits": {"connections": 16}}}`.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+import math
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from milkd.errors import ConfigError
+
+LOWERED = (
+    "connections",
+    "in_flight",
+    "in_flight_all",
+    "turn_messages",
+    "partial_s",
+    "send_s",
+    "spare_s",
+    "request_s",
+    "events",
+    "import_records",
+)
+"""The limits that a config file may lower."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,8 +45,12 @@ class Limits:
     closed it may not have noticed yet."""
     in_flight: int = 32
     """Requests of one connection that wait for their responses before reading stops."""
+    in_flight_all: int = 256
+    """The same over all connections; one that waits for nothing may still ask one thing."""
     turn_messages: int = 32
     """Messages of one connection served before the others get their turn."""
+    turn_s: float = 0.002
+    """The same in time: a search in a large store takes longer than many pings."""
     read_bytes: int = 65_536
     chunk_bytes: int = 65_536
     """A response is sent in pieces of this size, each within `send_s`."""
@@ -68,3 +92,34 @@ class Limits:
     def to_wire(self) -> dict[str, object]:
         """The limits by name, as `hello` reports them."""
         return asdict(self)
+
+    def lowered(self, given: object) -> Limits:
+        """These limits, with those lowered that a config file names.
+
+        Args:
+            given: What the file has under `milkd`; None if it has nothing.
+
+        Raises:
+            ConfigError: Names what is not a limit, not a number, or no lower one.
+        """
+        block = {} if given is None else _members("milkd", given)
+        named = _members("milkd.limits", block.get("limits", {}))
+        return replace(self, **{name: self._lower(name, value) for name, value in named.items()})
+
+    def _lower(self, name: str, value: object) -> Any:
+        key = f"milkd.limits.{name}"
+        if name not in LOWERED:
+            raise ConfigError(f"{key}: no such limit, expected one of {', '.join(LOWERED)}")
+        usual = getattr(self, name)
+        number = type(value) is int or (type(value) is float and isinstance(usual, float))
+        if not number or not isinstance(value, (int, float)) or not math.isfinite(value):
+            raise ConfigError(f"{key}: found {value!r}, expected a number like {usual:g}")
+        if not 0 < value <= usual:
+            raise ConfigError(f"{key}: found {value:g}, expected more than 0 and at most {usual:g}")
+        return value
+
+
+def _members(name: str, value: object) -> dict[str, object]:
+    if not isinstance(value, dict):
+        raise ConfigError(f"{name}: found {type(value).__name__}, expected an object")
+    return value

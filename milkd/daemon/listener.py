@@ -7,18 +7,20 @@ import logging
 import os
 import socket
 import struct
-from contextlib import AsyncExitStack, aclosing
+from contextlib import ExitStack, closing, suppress
 from typing import TYPE_CHECKING
 
 import trio
 
-from milkd.daemon.connection import Connection
-from milkd.daemon.outgoing import drain, refusal, send
+from milkd.daemon.connection import Connection, drain
+from milkd.daemon.outgoing import refusal
+from milkd.daemon.wire import SocketWire
 from milkd.errors import Overloaded
 
 if TYPE_CHECKING:
     from milkd.daemon.core import Core
     from milkd.daemon.service import Service
+    from milkd.daemon.wire import Wire
 
 EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS})
 PAUSE = 0.1  # seconds before accepting again when the system has no descriptor left
@@ -31,7 +33,8 @@ class Listener:
     """The listening socket and the connections it brought."""
 
     def __init__(self, sock: socket.socket, core: Core, service: Service) -> None:
-        self._listener = trio.SocketListener(trio.socket.from_stdlib_socket(sock))
+        sock.setblocking(False)
+        self._socket = sock
         self._core = core
         self._service = service
         self._connections: dict[Connection, None] = {}  # in order of coming
@@ -42,26 +45,28 @@ class Listener:
         self._refused_at = float("-inf")
 
     async def accept_all(self, nursery: trio.Nursery) -> None:
-        """Accept for ever; each connection is a task of the nursery."""
-        while True:
+        """Accept until it is closed; each connection is a task of the nursery."""
+        while self._socket.fileno() >= 0:
             try:
-                stream = await self._listener.accept()
+                await trio.lowlevel.wait_readable(self._socket)
+                sock = self._accepted()
             except OSError as error:
                 await self._pause(error)
             else:
-                await self._admit(stream, nursery)
+                if sock is not None:
+                    await self._admit(sock, nursery)
 
     async def accept_waiting(self, nursery: trio.Nursery) -> None:
-        """Accept those who are already waiting."""
-        while True:
-            with trio.move_on_after(0) as waited:
-                await self._admit(await self._listener.accept(), nursery)
-            if waited.cancelled_caught:
-                return
+        """Accept those who are already waiting; whom there is no descriptor for is not helped."""
+        with suppress(OSError):
+            while (sock := self._accepted()) is not None:
+                await self._admit(sock, nursery)
 
-    async def close(self) -> None:
-        """Accept no more."""
-        await self._listener.aclose()
+    def close(self) -> None:
+        """Accept no more; safe to call again."""
+        if self._socket.fileno() >= 0:
+            trio.lowlevel.notify_closing(self._socket)
+            self._socket.close()
 
     def stop(self) -> None:
         """Let every connection send what it owes, and end."""
@@ -75,23 +80,30 @@ class Listener:
                 self._emptied = trio.Event()
             await self._emptied.wait()
 
-    async def _admit(self, stream: trio.SocketStream, nursery: trio.Nursery) -> None:
-        async with AsyncExitStack() as stack:
-            stack.push_async_callback(trio.aclose_forcefully, stream)
-            if not _is_own_user(stream):
+    def _accepted(self) -> socket.socket | None:
+        """Who has connected, if anybody still waits."""
+        try:
+            return self._socket.accept()[0]
+        except (BlockingIOError, ConnectionAbortedError):
+            return None
+
+    async def _admit(self, sock: socket.socket, nursery: trio.Nursery) -> None:
+        with ExitStack() as stack:
+            wire = stack.enter_context(closing(SocketWire(sock)))
+            if not _is_own_user(sock):
                 _log.warning("a connection of another user was refused")
                 return
             regular = await self._finds_slot()
             if regular or self._count(spare=True) < self._core.limits.spare:
-                connection = Connection(stream, self._core, self._service, spare=not regular)
+                connection = Connection(wire, self._core, self._service, spare=not regular)
                 self._connections[connection] = None
                 nursery.start_soon(self._serve, connection)
             elif self._refusing < self._core.limits.refusals:
                 self._refusing += 1
-                nursery.start_soon(self._refuse, stream)
+                nursery.start_soon(self._refuse, wire)
             else:
                 return
-            stack.pop_all()  # the stream is the task's from now on
+            stack.pop_all()  # the socket is the task's from now on
 
     async def _finds_slot(self) -> bool:
         """Whether there is room for a connection, perhaps after a moment.
@@ -131,16 +143,16 @@ class Listener:
                 connection.promote()
                 return
 
-    async def _refuse(self, stream: trio.SocketStream) -> None:
+    async def _refuse(self, wire: Wire) -> None:
         """Tell one client too many that it is."""
         limits = self._core.limits
         error = Overloaded(f"{limits.connections} connections are open already; try again later")
         try:
-            async with aclosing(stream):
-                await send(stream, refusal(error).encode(), limits)
-                await stream.send_eof()
-                await drain(stream, limits)
-        except Exception:
+            with closing(wire):
+                wire.send_now(refusal(error).encode())  # there is room: it is the first thing sent
+                wire.end()
+                await drain(wire, limits.read_bytes, limits.farewell_s)
+        except OSError:
             _log.debug("a refused client went away")
         finally:
             self._refusing -= 1
@@ -156,11 +168,11 @@ class Listener:
         await trio.sleep(PAUSE)
 
 
-def _is_own_user(stream: trio.SocketStream) -> bool:
+def _is_own_user(sock: socket.socket) -> bool:
     """Whether the peer runs under our user id."""
     if not hasattr(socket, "SO_PEERCRED"):
         return True  # the directory and the socket's mode are the wall then
     size = struct.calcsize("3i")
-    credentials = stream.socket.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
+    credentials = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
     _, uid, _ = struct.unpack("3i", credentials)
     return bool(uid == os.geteuid())

@@ -21,7 +21,7 @@ import trio
 
 import milkd
 from milkd import paths, wordlists
-from milkd.daemon import endpoint
+from milkd.daemon import config, endpoint, logs
 from milkd.daemon.address import Address, activated
 from milkd.daemon.core import Core, Identity, new_uuid
 from milkd.daemon.fatal import (
@@ -33,9 +33,10 @@ from milkd.daemon.fatal import (
     Fatal,
     trace,
 )
+from milkd.daemon.holding import LockWatch
 from milkd.daemon.limits import Limits
 from milkd.daemon.network import Heartbeat, notes
-from milkd.daemon.notify import notify
+from milkd.daemon.notify import notify, reloading, taking_time
 from milkd.daemon.options import IDLE_EXIT_S, Options, parse
 from milkd.daemon.server import Server
 from milkd.engine.engine import Engine
@@ -66,11 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         options = parse(sys.argv[1:] if argv is None else argv)
     except ConfigError as error:
         return _failed(EXIT_USAGE, str(error))
-    logging.basicConfig(
-        level=options.log_level,
-        format="%(asctime)s milkd[%(process)d] %(levelname)s: %(message)s",
-        stream=sys.stderr,
-    )
+    logs.set_up(options.log_level)
     try:
         return run(options)
     except AlreadyRunning as error:
@@ -83,6 +80,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _failed(EXIT_IO, str(error))
     except OSError as error:
         return _failed(EXIT_IO, f"cannot serve the store {options.store}: {error}")
+    except Exception as error:  # without its message, which may quote a fact
+        return _failed(EXIT_SOFTWARE, f"a fault of milkd\n{trace(error)}")
 
 
 def run(options: Options) -> int:
@@ -96,6 +95,8 @@ def run(options: Options) -> int:
     lock.acquire(options.lock_wait_s)
     address = Address(path, options.store)
     try:
+        endpoint.remove(options.store)  # one that died has left it; who sees it need not wait
+        _claim(address, handed_over)
         return trio.run(_serve, options, address, lock, handed_over, _keep_signals())
     except BaseExceptionGroup as group:
         fatal = _first_fatal(group) or Fatal(EXIT_SOFTWARE, f"a fault of milkd\n{trace(group)}")
@@ -103,7 +104,7 @@ def run(options: Options) -> int:
     finally:
         _ignore_signals()
         address.remove()
-        endpoint.remove(options.store)
+        endpoint.remove(options.store, path)
         address.unlock()
         lock.release()
 
@@ -116,7 +117,7 @@ async def _serve(
     early: list[int],
 ) -> int:
     """Load the store and serve it.  Nobody is served before, so this may block meanwhile."""
-    core = _core(options, address.path, lock.refusal)
+    core = _core(options, address.path, lock)
     for number, note in enumerate(notes(options.store, address.path, mounts.read_mounts())):
         _log.warning("%s", note)
         core.health.note(f"network {number}", note)
@@ -133,8 +134,8 @@ async def _serve(
     with trio.open_signal_receiver(*HEEDED) as signals:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(_obey, signals, server)
-            if lock.beats:
-                nursery.start_soon(Heartbeat(core, lock).run)
+            watch = Heartbeat(core, lock) if lock.beats else LockWatch(core, lock)
+            nursery.start_soon(watch.run)
             if set(early) & set(STOPPING):
                 server.stop()
             code = await server.run(lambda: _announce(options, address.path))
@@ -142,17 +143,31 @@ async def _serve(
     return code
 
 
+def _claim(address: Address, handed_over: socket.socket | None) -> None:
+    """Take the path's lock before anything is done to the store.
+
+    Beside a service manager's socket it may be that none can be made; that is its affair.
+    """
+    try:
+        address.claim()
+    except ConfigError:
+        if handed_over is None:
+            raise
+
+
 def _load(core: Core) -> None:
     """Load the store, and keep what stays from being looked through for garbage ever again."""
     gc.disable()
+    notify("STATUS=loading the store")
     try:
-        core.load_store()
+        with taking_time():
+            core.load_store()
         gc.freeze()
     finally:
         gc.enable()
 
 
-def _core(options: Options, socket_path: str, refusal: str | None) -> Core:
+def _core(options: Options, socket_path: str, lock: StoreLock) -> Core:
     identity = Identity(
         version=milkd.__version__,
         run_id=new_uuid(),
@@ -160,21 +175,41 @@ def _core(options: Options, socket_path: str, refusal: str | None) -> Core:
         store=options.store,
         socket=socket_path,
     )
-    return Core(
+    store = JournalStore(
+        options.store,
+        refusal=lock.refusal,
+        # A network's disk is asked by the heartbeat, which can wait for it.
+        holds=(lambda: True) if lock.beats else lock.holds,
+    )
+    usual = replace(Limits(), connections=_connections())
+    limits, wrong = config.limits(options.config, usual)
+    core = Core(
         Engine(DEFAULT, wordlists.load()),
-        JournalStore(options.store, refusal=refusal),
+        store,
         identity,
         config_path=options.config,
-        limits=replace(Limits(), connections=_connections()),
+        limits=limits,
     )
+    if wrong is not None:
+        _log.error("%s", wrong)
+        core.health.note("limits", wrong)
+    return core
 
 
 async def _obey(signals: AsyncIterator[int], server: Server) -> None:
-    async for number in signals:
-        if number == signal.SIGHUP:
-            await server.refresh()
-        else:
-            server.stop()
+    """Do what signals ask for.  A disk that makes a reload wait does not make the end wait."""
+    async with trio.open_nursery() as nursery:
+        async for number in signals:
+            if number == signal.SIGHUP:
+                nursery.start_soon(_reload, server)
+            else:
+                server.stop()
+
+
+async def _reload(server: Server) -> None:
+    reloading()
+    await server.refresh()
+    notify("READY=1")
 
 
 def _announce(options: Options, path: str) -> None:
@@ -182,7 +217,7 @@ def _announce(options: Options, path: str) -> None:
     if msgpack.Unpacker.__module__ != "msgpack._cmsgpack":
         _log.warning("msgpack runs without its C part; long messages will be slow")
     _log.info("milkd %s serves %s on %s", milkd.__version__, options.store, path)
-    notify("READY=1", "STATUS=serving")
+    notify("READY=1", f"STATUS=serving {options.store}")
     if options.ready_fd is not None:
         # Whoever waited may be gone by now.
         with contextlib.suppress(OSError):
@@ -243,5 +278,5 @@ def _first_fatal(group: BaseExceptionGroup[BaseException]) -> Fatal | None:
 
 
 def _failed(code: int, reason: str) -> int:
-    print(f"milkd: {reason}", file=sys.stderr)
+    print(f"milkd: {logs.discreet(reason)}", file=sys.stderr)
     return code

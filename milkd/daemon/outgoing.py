@@ -9,28 +9,19 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-import trio
-
 from milkd.daemon.fatal import trace
-from milkd.errors import Cancelled, Internal, Timeout, WireError
+from milkd.errors import Cancelled, Internal, WireError
 from milkd.rpc.protocol import Connection as Protocol
 from milkd.rpc.values import error_to_wire
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from trio.abc import ReceiveStream, SendStream
-
     from milkd.daemon.batches import Answer
     from milkd.daemon.caller import Caller
     from milkd.daemon.events import Event
-    from milkd.daemon.limits import Limits
 
 _log = logging.getLogger(__name__)
-
-
-class Stalled(Exception):
-    """The client takes nothing of what it is sent."""
 
 
 class Outgoing:
@@ -65,7 +56,7 @@ class Reply(Outgoing):
         on_sent: Called with the msgid when the reply leaves.
     """
 
-    __slots__ = ("_caller", "_waiting", "answer", "error", "msgid", "on_sent")
+    __slots__ = ("_caller", "answer", "error", "msgid", "on_sent")
 
     def __init__(self, msgid: int, caller: Caller) -> None:
         self.msgid = msgid
@@ -73,27 +64,15 @@ class Reply(Outgoing):
         self.error: WireError | None = None
         self.on_sent: Callable[[int], object] | None = None
         self._caller = caller
-        self._waiting: trio.CancelScope | None = None
 
     def waits(self) -> bool:
         """Whether it is too early to send."""
         return self.error is None and self.answer is not None and self.answer.pending
 
-    async def settled(self, limit_s: float) -> None:
-        """Wait until the reply may leave; after `limit_s` it is an error that may."""
-        assert self.answer is not None
-        assert self.answer.need is not None
-        with trio.move_on_after(limit_s) as self._waiting:
-            await self.answer.need.done.wait()
-        if self.waits():
-            self.error = Timeout(f"the disk took more than {limit_s:g} s; outcome unknown")
-
     def cancel(self) -> None:
         """The client takes a request back; one that changes something can't be."""
         if self.error is None and self.answer is not None and not self.answer.changes:
             self.error = Cancelled("the client took the request back")
-            if self._waiting is not None:
-                self._waiting.cancel(reason="the client took the request back")
 
     def encode(self) -> bytes:
         if self.on_sent is not None:
@@ -124,29 +103,4 @@ def event(value: Event) -> Notice:
 
 def refusal(error: WireError) -> Notice:
     """What a client is sent before its connection is closed."""
-    return Notice("error", error_to_wire(error))
-
-
-async def send(stream: SendStream, data: bytes | bytearray, limits: Limits) -> None:
-    """Send bytes, piece by piece.
-
-    Raises:
-        Stalled: The client took none of a piece for too long; part of it may be sent, so that
-            nothing can follow.
-    """
-    view = memoryview(data)
-    for start in range(0, len(view), limits.chunk_bytes):
-        with trio.move_on_after(limits.send_s) as patience:
-            await stream.send_all(view[start : start + limits.chunk_bytes])
-        if patience.cancelled_caught:
-            raise Stalled
-
-
-async def drain(stream: ReceiveStream, limits: Limits) -> None:
-    """Take what a refused client still sends, for a moment.
-
-    Closing a socket with unread bytes in it may cost the client the error it was just sent.
-    """
-    with trio.move_on_after(limits.farewell_s):
-        while await stream.receive_some(limits.read_bytes):
-            pass
+    return Notice("error", error_to_wire(error, as_string=True))

@@ -109,7 +109,6 @@ async def subscribe(core: Core, call: Call) -> Answer:
     """Tell the caller about some topics too."""
     caller = call.caller
     caller.subscription = core.hub.subscribe(caller.subscription, call.arguments["topics"])
-    caller.subscribed.set()
     return at_once({})
 
 

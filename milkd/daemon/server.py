@@ -8,6 +8,7 @@ saved, and then the replies leave.
 from __future__ import annotations
 
 import logging
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import trio
@@ -59,8 +60,9 @@ class Server:
         core.stop = self._stop.set
 
     def stop(self) -> None:
-        """Stop in good order; asked a second time, wait for nobody."""
+        """Stop in good order; asked a second time, write no files and wait for nobody."""
         if self._stop.is_set():
+            self._core.checkpoints.give_up()
             self._draining.cancel(reason="asked to stop twice")
         self._stop.set()
 
@@ -75,6 +77,11 @@ class Server:
         Args:
             ready: Called when clients are being served.
         """
+        with closing(self._listener):
+            await self._serve(ready)
+        return self._code
+
+    async def _serve(self, ready: Callable[[], None]) -> None:
         limits, core = self._core.limits, self._core
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._commit)
@@ -92,7 +99,6 @@ class Server:
             await self._stop.wait()
             await self._wind_down()
             nursery.cancel_scope.cancel(reason="the daemon has stopped")
-        return self._code
 
     async def _commit(self) -> None:
         """Save for ever; when the disk has lost its credit, stop."""
@@ -146,17 +152,18 @@ class Server:
 
     async def _wind_down(self) -> None:
         """End everything in good order."""
-        notify.notify("STOPPING=1")
+        notify.notify("STOPPING=1", "STATUS=saving")
         _log.info("stopping")
         self._service.stopping = True
         self._accepting.cancel(reason="the daemon is stopping")
-        await self._listener.close()
+        self._listener.close()
         if self._address is not None:
             self._address.remove()
         # Before anybody hears that we are gone: who then removes the store is in nobody's way.
-        endpoint.remove(self._core.identity.store)
+        endpoint.remove(self._core.identity.store, self._core.identity.socket)
         self._listener.stop()
-        unsaved = self._core.commits.lost or await self._save()
+        with notify.taking_time():
+            unsaved = self._core.commits.lost or await self._save()
         self._core.saved.settle(self._unsaved(unsaved))
         self._draining.deadline = trio.current_time() + self._core.limits.drain_s
         with self._draining:

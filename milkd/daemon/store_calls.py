@@ -5,20 +5,25 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+import trio
+
 from milkd.daemon.batches import Answer, at_once
 from milkd.daemon.exporting import Export, Position, count, page, unknown_cursor
-from milkd.daemon.importing import Intake
+from milkd.daemon.importing import Intake, Record
 from milkd.engine.commands import Import
 from milkd.engine.percept import ARCHIVE, GLOBAL, ScopeImage
 from milkd.errors import StoreDamaged, VersionMismatch, WireError
 from milkd.store.checkpoint import is_void
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from milkd.daemon import render
     from milkd.daemon.core import Call, Core
     from milkd.daemon.replays import Operation
 
 PAGE = 100  # records of a page unless told otherwise
+SLICE = 100  # records of an import that are checked at one stroke
 
 
 async def snapshot(core: Core, _: Call) -> Answer:
@@ -50,7 +55,7 @@ async def import_(core: Core, call: Call) -> Answer:
     """Take records; the final ones apply them all."""
     caller, arguments = call.caller, call.arguments
     try:
-        caller.intake.take(arguments["records"], core.limits.import_records)
+        await _take(caller.intake, arguments["records"], core.limits.import_records)
     except WireError:
         caller.intake = Intake()
         raise
@@ -63,6 +68,13 @@ async def import_(core: Core, call: Call) -> Answer:
         if arguments.get("dry_run"):
             return core.preview(command, intake.outcome)
         return core.once(call, partial(_apply_import, core, command, intake, call.operation))
+
+
+async def _take(intake: Intake, records: Sequence[Record], limit: int) -> None:
+    """Check records a few at a time; the other connections get their turns in between."""
+    for start in range(0, len(records), SLICE):
+        intake.take(records[start : start + SLICE], limit)
+        await trio.lowlevel.checkpoint()
 
 
 def _apply_import(

@@ -42,6 +42,8 @@ def deeper_than(limit: int, value: object) -> bool:
     """Whether lists and maps nest more than `limit` deep, found without recursion."""
     level = _containers([value])
     for _ in range(limit):
+        if not level:
+            return False
         level = [
             inner
             for outer in level

@@ -1,7 +1,8 @@
 """The lock on a store: one daemon at a time owns the data.
 
 It is an `flock` on `<store>/.milkd/lock`, which the kernel drops when the process
-dies, however it dies.  The file is never deleted, since a waiter may have it open.
+dies, however it dies.  milkd never deletes the file, since a waiter may have it open;
+if somebody else does, the lock is taken anew on the file that is there then (`renew`).
 Its content is for messages: whether the store is taken is never decided by a process
 id, which may long belong to somebody else.
 
@@ -21,7 +22,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from milkd.errors import AlreadyRunning, StorageFailed
-from milkd.paths import OWN_DIRECTORY
+from milkd.paths import OWN_DIRECTORY, noted_socket
 from milkd.store.bounded import Hung, within
 from milkd.store.files import DENIED, Files, close_quietly, ensure_directory, storage_error
 from milkd.store.holder import FRESH, Machine
@@ -35,6 +36,7 @@ T = TypeVar("T")
 LIMIT = 5.0  # seconds that a disk of a network has for each step
 POLL = 0.05  # seconds between two attempts
 PATIENCE = 10.0  # seconds that cover "the old one is shutting down"
+SERVES = 0.5  # seconds after which one that still serves was not just told to stop
 TAKEN = frozenset({errno.EWOULDBLOCK, errno.EAGAIN, errno.EINTR})
 NO_LOCKS = frozenset({errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.EBADF})
 """What a file system says that knows no locks; EBADF where they need a file open for writing."""
@@ -89,29 +91,46 @@ class StoreLock:
     def acquire(
         self, wait_s: float = PATIENCE, *, sleep: Callable[[float], None] = time.sleep
     ) -> None:
-        """Take the lock, asking again for `wait_s` seconds while another process has it.
+        """Take the lock, asking again for `wait_s` seconds while one that stops or starts has it.
 
         Raises:
-            AlreadyRunning: Names the store and who holds it.
+            AlreadyRunning: Names the store and who holds it; soon, if that one serves clients.
             Failure: The lock file cannot be made, or cannot be locked.
         """
         if self._fd is not None:
             raise ValueError("the lock is already held by this object")
-        fd = self._bounded(self._open)
-        problem: str | None = None
-        try:
-            for attempts_left in range(int(wait_s / POLL), -1, -1):
-                problem = self._problem(fd)
-                if problem is None:
-                    self._fd = fd
-                    self._describe(fd)
-                    return
-                if attempts_left:
-                    sleep(POLL)
+        served = 0.0
+        for attempts_left in range(int(wait_s / POLL), -1, -1):
+            problem = self._attempt()
+            if problem is None:
+                return
+            served = served + POLL if self._bounded(self._is_served) else 0.0
+            if not attempts_left or served > SERVES:
+                raise AlreadyRunning(problem)
+            sleep(POLL)
+
+    def holds(self) -> bool:
+        """Whether the lock file is still the one that is locked, by two quick calls."""
+        return self._fd is not None and self._leads_to(self._fd)
+
+    def renew(self) -> bool:
+        """Take the lock on the file that is at the path now; made anew if there is none.
+
+        Whether that was possible: nothing is made where nothing of the store is left, since its
+        disk may be unmounted.
+
+        Raises:
+            AlreadyRunning: Another process has it, so that nothing may be written any more.
+            Failure: The lock file cannot be made, or cannot be locked.
+        """
+        if not _has_anything(self.store):
+            return False
+        old = self._fd
+        if (problem := self._attempt()) is not None:
             raise AlreadyRunning(problem)
-        finally:
-            if self._fd is None:
-                close_quietly(self._files, fd)
+        if old is not None:
+            close_quietly(self._files, old)
+        return True
 
     def beat(self) -> None:
         """Say that the holder lives.  May take as long as the disk does.
@@ -162,6 +181,44 @@ class StoreLock:
                 with contextlib.suppress(OSError):
                     return self._files.open(self.store, os.O_RDONLY | flags)
             raise storage_error(f"cannot lock the store {self.store}", error) from error
+
+    def _attempt(self) -> str | None:
+        """Why the store cannot be had now; None if it is ours.
+
+        The file is opened each time: the one that was there before may have been deleted.
+        """
+        fd = self._bounded(self._open)
+        try:
+            problem = self._problem(fd)
+            if problem is None and not self._leads_to(fd):
+                problem = f"{self.path} was deleted or replaced a moment ago"
+            if problem is None:
+                self._describe(fd)
+                self._fd, fd = fd, -1
+            return problem
+        finally:
+            if fd >= 0:
+                close_quietly(self._files, fd)
+
+    def _leads_to(self, fd: int) -> bool:
+        """Whether the path leads to this open file; it does while nobody says that it does not."""
+        path = self.store if self.refusal is not None else self.path
+        try:
+            there, here = self._files.stat(path), self._files.fstat(fd)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except OSError:
+            return True
+        return (there.st_dev, there.st_ino) == (here.st_dev, here.st_ino)
+
+    def _is_served(self) -> bool:
+        """Whether the holder has noted where it listens, and its socket is there.
+
+        Who is starting has not done so yet, and who is stopping takes the one or the other away
+        first.
+        """
+        socket = noted_socket(self.store)
+        return socket is not None and os.path.lexists(socket)
 
     def _problem(self, fd: int) -> str | None:
         """Why the store cannot be had now; None if it is ours."""
@@ -224,3 +281,9 @@ class StoreLock:
         self._signature.check_ours()
         if self._fd is not None:
             self._signature.write(self._fd, alive=False)
+
+
+def _has_anything(directory: str) -> bool:
+    with contextlib.suppress(OSError), os.scandir(directory) as found:
+        return next(found, None) is not None
+    return False

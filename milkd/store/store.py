@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from milkd.engine.percept import ARCHIVE, GLOBAL
-from milkd.errors import ReadOnly
+from milkd.errors import ReadOnly, StorageFailed
 from milkd.paths import OWN_DIRECTORY
 from milkd.store.backups import Backups
 from milkd.store.checkpoint import Checkpoint, is_void
@@ -61,6 +61,7 @@ class JournalStore:
         files: Files | None = None,
         now: Callable[[], float] = time.time,
         refusal: str | None = None,
+        holds: Callable[[], bool] = lambda: True,
     ) -> None:
         """Use the store in a directory, which need not exist yet.
 
@@ -69,6 +70,7 @@ class JournalStore:
             files: The calls to go through.
             now: The wall clock, for names of copies.
             refusal: Why nothing may be written to it; None if that is for the store to say.
+            holds: Whether the lock on it is still held; asked before anything is written.
         """
         self.warnings: list[str] = []
         self.all_at_risk = False
@@ -85,6 +87,7 @@ class JournalStore:
         self._poisonings = Poisonings(self._files, self._own, now)
         self._spare = Spare()
         self._refusal = refusal
+        self._holds = holds
         self._unsaved = Unsaved()
         self._saving = Saving(
             self._files, self._directory, self._own, self._presence, self._backups, self._unsaved
@@ -314,6 +317,11 @@ class JournalStore:
         """The store's id; what must be there before anything of ours is written is made."""
         if self._journals.refusal is not None:
             raise ReadOnly(self._journals.refusal)
+        if not self._holds():
+            raise StorageFailed(
+                f"the lock file in {self._own} was deleted or replaced by another program, so that "
+                "another daemon may have the store; milkd takes it anew within seconds if not"
+            )
         if self._id is None:
             self._id = new_id()
         self._copies.back_up_once(self._id)

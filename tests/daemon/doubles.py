@@ -331,6 +331,110 @@ class Refused(Exception):
         super().__init__(error if isinstance(error, str) else error[1])
 
 
+class Pipe:
+    """One direction of a wire in memory."""
+
+    def __init__(self, capacity: int) -> None:
+        self.room = capacity
+        self.data = bytearray()
+        self.ended = False
+        self.cut = False
+        self.moved = trio.lowlevel.ParkingLot()
+
+    def put(self, data: bytes | memoryview) -> int:
+        if self.cut:
+            raise BrokenPipeError
+        taken = bytes(data[: self.room - len(self.data)])
+        self.data += taken
+        self.moved.unpark_all()
+        return len(taken)
+
+    def take(self, size: int) -> bytes | None:
+        if not self.data:
+            return b"" if self.ended or self.cut else None
+        taken = bytes(self.data[:size])
+        del self.data[:size]
+        self.moved.unpark_all()
+        return taken
+
+    def cut_off(self) -> None:
+        self.cut = True
+        self.moved.unpark_all()
+
+
+class MemoryWire:
+    """One end of a wire in memory; what is in it when an end is closed can still be read."""
+
+    def __init__(self, incoming: Pipe, outgoing: Pipe) -> None:
+        self._in = incoming
+        self._out = outgoing
+
+    def receive_now(self, size: int) -> bytes | None:
+        return self._in.take(size)
+
+    def send_now(self, data: bytes | memoryview) -> int:
+        return self._out.put(data)
+
+    async def readable(self) -> None:
+        await trio.lowlevel.checkpoint()
+        while not (self._in.data or self._in.ended or self._in.cut):
+            await self._in.moved.park()
+
+    async def writable(self) -> None:
+        await trio.lowlevel.checkpoint()
+        while len(self._out.data) >= self._out.room and not self._out.cut:
+            await self._out.moved.park()
+
+    def end(self) -> None:
+        self._out.ended = True
+        self._out.moved.unpark_all()
+
+    def close(self) -> None:
+        self.end()
+        self._in.cut_off()
+
+
+def memory_wires(capacity: int = 1 << 20) -> tuple[MemoryWire, MemoryWire]:
+    """Both ends of a wire that holds so many bytes in either direction."""
+    there, back = Pipe(capacity), Pipe(capacity)
+    return MemoryWire(back, there), MemoryWire(there, back)
+
+
+class WireStream(trio.abc.HalfCloseableStream):
+    """A wire as a stream, for clients under test."""
+
+    def __init__(self, wire: MemoryWire) -> None:
+        self._wire = wire
+
+    async def send_all(self, data: bytes | bytearray | memoryview) -> None:
+        await trio.lowlevel.checkpoint()
+        rest = memoryview(data)
+        while rest:
+            try:
+                taken = self._wire.send_now(rest)
+            except OSError:
+                raise trio.BrokenResourceError from None
+            rest = rest[taken:]
+            if rest:
+                await self._wire.writable()
+
+    async def wait_send_all_might_not_block(self) -> None:
+        await self._wire.writable()
+
+    async def receive_some(self, max_bytes: int | None = None) -> bytes:
+        while (data := self._wire.receive_now(max_bytes or 65_536)) is None:
+            await self._wire.readable()
+        return data
+
+    async def send_eof(self) -> None:
+        self._wire.end()
+        await trio.lowlevel.checkpoint()
+
+    async def aclose(self) -> None:
+        self._wire.close()
+        await trio.lowlevel.checkpoint()
+
+
 class Household:
     """A core with its writer, and clients."""
 
@@ -352,17 +456,15 @@ class Household:
 
     async def connect(self) -> Peer:
         """A new client."""
-        near, far = trio.testing.memory_stream_pair()
+        near, far = memory_wires()
         return await self.connect_over(near, far)
 
-    async def connect_over(
-        self, near: trio.abc.HalfCloseableStream, far: trio.abc.HalfCloseableStream
-    ) -> Peer:
-        """A new client at the one end of a stream, the daemon at the other."""
+    async def connect_over(self, near: MemoryWire, far: MemoryWire) -> Peer:
+        """A new client at the one end of a wire, the daemon at the other."""
         assert self.nursery is not None
         self.nursery.start_soon(Connection(far, self.core, self.service).serve)
         await trio.testing.wait_all_tasks_blocked()
-        return Peer(near)
+        return Peer(WireStream(near))
 
     def start_task(self, task: Callable[..., Any], *arguments: object) -> None:
         """Run something beside the writer."""

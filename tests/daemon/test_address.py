@@ -17,14 +17,22 @@ import pytest
 from milkd.daemon import address
 from milkd.daemon.address import Address
 from milkd.errors import AlreadyRunning, ConfigError
+from places import Place
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 
 @pytest.fixture
 def path(short_path: Path) -> Path:
     return short_path / "milkd" / "s"
+
+
+@pytest.fixture
+def place() -> Iterator[Place]:
+    with Place() as made:
+        yield made
 
 
 def answers(path: Path) -> bool:
@@ -47,6 +55,50 @@ def test_it_is_made_private_and_listens(path: Path) -> None:
     ours.unlock()
     assert not path.exists()
     assert (path.parent / "s.lock").read_text() == "/store"
+
+
+def test_a_path_is_claimed_before_anything_is_done_to_it(path: Path) -> None:
+    path.parent.mkdir(mode=0o700)
+    with socket.socket(socket.AF_UNIX) as dead:
+        dead.bind(str(path))
+    before = os.lstat(path)
+    first, second = Address(str(path), "/store"), Address(str(path), "/other")
+    first.claim()
+    with pytest.raises(AlreadyRunning, match="another milkd serves"):
+        second.claim()
+    assert os.path.samestat(before, os.lstat(path))
+    assert (path.parent / "s.lock").read_text() == "/store"
+    with first.take():
+        assert answers(path)
+        with pytest.raises(AlreadyRunning):
+            second.take()
+    first.remove()
+    first.unlock()
+    second.claim()
+    second.unlock()
+    assert (path.parent / "s.lock").read_text() == "/other"
+
+
+@pytest.mark.parametrize("kind", ["file", "directory", "link", "dangling link"])
+def test_what_is_no_socket_is_not_even_claimed(path: Path, kind: str) -> None:
+    path.parent.mkdir(mode=0o700)
+    if kind == "file":
+        path.write_text("precious")
+    elif kind == "directory":
+        path.mkdir()
+    else:
+        path.symlink_to("elsewhere")
+    with socket.socket(socket.AF_UNIX) as dead:
+        if kind == "link":
+            dead.bind(str(path.parent / "elsewhere"))
+        ours = Address(str(path), "/store")
+        with pytest.raises(ConfigError, match="is no socket and stays as it is"):
+            ours.claim()
+    assert os.path.lexists(path)
+    assert not path.is_socket() or kind == "link"
+    os.rename(path, path.parent / "aside")
+    ours.claim()
+    ours.unlock()
 
 
 def test_a_stale_socket_is_taken_over(path: Path) -> None:
@@ -169,6 +221,33 @@ def test_a_socket_that_was_handed_over_is_used() -> None:
         "'LISTEN_FDS' in os.environ, activated())"
     )
     assert said == "False False False None"
+
+
+ACTIVATED = """
+import os, sys
+os.environ |= {"LISTEN_PID": str(os.getpid()), "LISTEN_FDS": "1"}
+os.dup2(int(sys.argv[1]), 3)
+os.execv(sys.executable, [sys.executable, "-m", "milkd", "--store", sys.argv[2]])
+"""
+
+
+def test_beside_a_socket_that_was_handed_over_the_lock_is_taken_too(place: Place) -> None:
+    with socket.socket(socket.AF_UNIX) as manager:
+        manager.bind(str(place.socket))
+        manager.listen()
+        place.daemon = subprocess.Popen(
+            [sys.executable, "-c", ACTIVATED, str(manager.fileno()), str(place.store)],
+            env=place.env,
+            pass_fds={manager.fileno(), 3},
+            stdin=subprocess.DEVNULL,
+        )
+        with place.client() as client:
+            assert client.hello()["pid"] == place.daemon.pid
+        with pytest.raises(AlreadyRunning, match="another milkd serves"):
+            Address(str(place.socket), "/other").claim()
+        place.stop()
+        assert answers(place.socket)
+    assert (place.home / "s.lock").read_text() == str(place.store)
 
 
 def test_a_socket_that_was_meant_for_another_process_is_not() -> None:

@@ -11,7 +11,8 @@ import pytest
 import trio
 
 from daemon.doubles import eventually, open_house
-from milkd.daemon.config import load
+from milkd.daemon.config import limits, load
+from milkd.daemon.limits import LOWERED, Limits
 from milkd.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -213,3 +214,42 @@ def test_an_empty_object_and_a_byte_order_mark_are_taken(file: Path) -> None:
 def test_a_directory_is_no_config(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="directory"):
         load(str(tmp_path))
+
+
+# Limits
+
+
+def test_the_file_may_lower_limits(file: Path) -> None:
+    put(file, '{"milkd": {"limits": {"connections": 16, "partial_s": 1, "send_s": 0.5}}}')
+    assert limits(str(file), Limits()) == (Limits(connections=16, partial_s=1, send_s=0.5), None)
+
+
+@pytest.mark.parametrize(
+    ("block", "told"),
+    [
+        ({"limits": {"connections": 65}}, "limits.connections: found 65, expected more than 0 and"),
+        ({"limits": {"events": 0}}, "limits.events: found 0, expected more than 0 and at most 256"),
+        ({"limits": {"in_flight": 1.5}}, "limits.in_flight: found 1.5, expected a number like 32"),
+        ({"limits": {"send_s": "9"}}, "limits.send_s: found '9', expected a number like 10"),
+        ({"limits": {"send_s": True}}, "limits.send_s: found True, expected a number like 10"),
+        ({"limits": {"speed": 1}}, "limits.speed: no such limit, expected one of connections, "),
+        ({"limits": [1]}, "milkd.limits: found list, expected an object"),
+        ([], "milkd: found list, expected an object"),
+    ],
+)
+def test_limits_that_cannot_be_taken_are_named(file: Path, block: object, told: str) -> None:
+    put(file, json.dumps({"milkd": block}))
+    found, wrong = limits(str(file), Limits())
+    assert found == Limits()
+    assert wrong is not None
+    assert told in wrong
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]"])
+def test_without_a_usable_file_the_usual_limits_hold(file: Path, text: str) -> None:
+    put(file, text)
+    assert limits(str(file), Limits()) == (Limits(), None)
+
+
+def test_every_limit_that_may_be_lowered_exists() -> None:
+    assert set(LOWERED) <= Limits().to_wire().keys()

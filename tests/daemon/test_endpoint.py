@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import signal
 import stat
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from daemon.test_starts import may_mount
 from milkd.daemon import endpoint
 from milkd.paths import boot_id, endpoint_path, sockets
 from places import Place
@@ -110,3 +113,45 @@ def test_a_note_that_leads_to_the_daemon_of_another_store_is_not_followed(place:
     with place.client() as client:
         assert client.list()["total"] == 0
     assert place.milkctl(*ours, "stop").returncode == 0
+
+
+BY_CRON = """
+import os, subprocess
+from places import Place
+
+subprocess.run(["mount", "-t", "tmpfs", "none", "/run"], check=True)
+runtime = f"/run/user/{os.getuid()}"
+os.makedirs("/run/user")
+os.mkdir(runtime, 0o700)
+with Place() as place:
+    del place.env["MILKD_SOCKET"]
+    here = place.env | {"XDG_RUNTIME_DIR": runtime}
+    bare = {name: here[name] for name in ("HOME", "PATH", "PYTHONPATH")}
+    for place.env in (here, bare | {"MILKD_NO_AUTOSTART": "1"}):
+        ran = place.milkctl("learn", "the user prefers tabs")
+        print(ran.returncode, ran.stderr.decode())
+        (place.store / ".milkd" / "endpoint").unlink(missing_ok=True)
+    print(os.listdir(f"{runtime}/milkd") != [], place.milkctl("stop").returncode)
+"""
+
+
+@pytest.mark.skipif(not may_mount(), reason="only root can mount a file system")
+def test_without_any_variable_and_note_the_runtime_directory_is_found() -> None:
+    ran = subprocess.run(
+        ["unshare", "-m", "--propagation", "private", sys.executable, "-c", BY_CRON],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert ran.stdout.split("\n") == ["0 ", "0 ", "True 0", ""], ran.stderr
+
+
+def test_only_a_note_of_ours_is_taken_away(store: Path) -> None:
+    endpoint.write(str(store), "/theirs")
+    endpoint.remove(str(store), "/ours")
+    assert next(sockets(str(store))) == "/theirs"
+    endpoint.remove(str(store), "/theirs")
+    assert list((store / ".milkd").iterdir()) == []
+    endpoint.remove(str(store), "/theirs")

@@ -9,52 +9,27 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from dataclasses import dataclass, field
-from random import Random
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import pytest
 import trio
-import trio.testing
 
 from daemon.doubles import House, MemoryStore, Peer, Refused, eventually, open_house
 from milkd.daemon.limits import Limits
 from milkd.daemon.session_calls import watch_leases
 from milkd.errors import ReadOnly, StorageFailed, StorageFull
+from moody import MoodyDisk, simulate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
+    from random import Random
 
     from milkd.store.entries import Entry
 
-T = TypeVar("T")
 CLIENTS = 4
 STEPS = 25
 SESSIONS = ("s1", "s2", None)
 UNLUCKY = 0.15  # share of commits that fail
-
-
-class MoodyDisk:
-    """A disk of unforeseeable speed."""
-
-    def __init__(self, random: Random) -> None:
-        self._random = random
-        self._lock = trio.Lock()
-
-    async def run(self, call: Callable[[], T]) -> T:
-        with trio.CancelScope(shield=True):
-            async with self._lock:
-                await trio.sleep(self._random.random() / 100)
-                result = call()
-        return result
-
-    async def slow(self, call: Callable[[Callable[[], None]], T]) -> T:
-        with trio.CancelScope(shield=True):
-            await trio.sleep(self._random.random() / 10)
-        return call(lambda: None)
-
-    async def look(self, call: Callable[[], T]) -> T | None:
-        await trio.sleep(self._random.random() / 1_000)
-        return call()
 
 
 class MoodyStore(MemoryStore):
@@ -134,19 +109,13 @@ def in_memory(house: House) -> dict[str, list[tuple[str, float]]]:
     return {name: [(p.content, p.w) for p in image.percepts] for name, image in images.items()}
 
 
-@pytest.fixture
-def one_schedule(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
-    """Let Trio choose by the seed which task goes first, so that a failure can be repeated."""
-    monkeypatch.setattr(trio._core._run, "_ALLOW_DETERMINISTIC_SCHEDULING", True)
-    monkeypatch.setattr(trio._core._run, "_r", Random(seed))
-
-
 @pytest.mark.parametrize("seed", range(1_000 if os.environ.get("MILKD_TORTURE") == "1" else 60))
-@pytest.mark.usefixtures("one_schedule")
-async def test_memory_disk_and_what_was_said_agree(
-    seed: int, autojump_clock: trio.testing.MockClock
-) -> None:
-    random, store, ledger = Random(seed), MoodyStore(), Ledger()
+def test_memory_disk_and_what_was_said_agree(seed: int) -> None:
+    simulate(seed, agree)
+
+
+async def agree(random: Random) -> None:
+    store, ledger = MoodyStore(), Ledger()
     store.random, store.unlucky = random, UNLUCKY
     limits = Limits(linger_s=0.02, lease_s=0.2, lease_check_s=0.05, checkpoint_entries=7)
     async with open_house(store, disk=MoodyDisk(random), limits=limits) as house:

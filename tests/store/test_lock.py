@@ -6,24 +6,26 @@ import errno
 import fcntl
 import json
 import os
+import shutil
 import stat
 import subprocess
 import sys
 import threading
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from milkd.errors import AlreadyRunning, StorageFailed
+from milkd.paths import endpoint_path, endpoint_text
 from milkd.store.files import Files
 from milkd.store.holder import FRESH, Machine
 from milkd.store.lock import StoreLock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 HOLDER = """
 import sys
@@ -97,6 +99,163 @@ def test_a_newcomer_gives_up_after_the_time_it_was_given(tmp_path: Path) -> None
         StoreLock(str(tmp_path)).acquire(1.0, sleep=waits.append)
 
     assert sum(waits) == pytest.approx(1.0)
+
+
+def serve(store: Path, socket: Path, text: bytes | None = None) -> None:
+    """Leave the note of a daemon that serves the store."""
+    (store / ".milkd").mkdir(exist_ok=True)
+    Path(endpoint_path(str(store))).write_bytes(text or endpoint_text(str(socket)))
+
+
+def test_one_that_serves_is_not_waited_for(tmp_path: Path, holder: subprocess.Popen[str]) -> None:
+    socket, waits = tmp_path / "s", list[float]()
+    socket.touch()
+    serve(tmp_path, socket)
+
+    with pytest.raises(AlreadyRunning, match=f"pid {holder.pid} on .* and listens on /run/x.sock"):
+        StoreLock(str(tmp_path)).acquire(10.0, sleep=waits.append)
+
+    assert sum(waits) <= 0.55
+
+
+@pytest.mark.parametrize("missing", ["note", "socket", "boot"])
+def test_one_that_starts_or_stops_is(
+    tmp_path: Path, holder: subprocess.Popen[str], missing: str
+) -> None:
+    socket, waits = tmp_path / "s", list[float]()
+    if missing != "socket":
+        socket.touch()
+    if missing != "note":
+        other = f"{socket}\nhost\nanother boot\n".encode() if missing == "boot" else None
+        serve(tmp_path, socket, other)
+
+    with pytest.raises(AlreadyRunning, match=f"pid {holder.pid}"):
+        StoreLock(str(tmp_path)).acquire(2.0, sleep=waits.append)
+
+    assert sum(waits) == pytest.approx(2.0)
+
+
+def test_one_that_was_just_told_to_stop_still_looks_as_if_it_served(tmp_path: Path) -> None:
+    old, new, waits = StoreLock(str(tmp_path)), StoreLock(str(tmp_path)), list[float]()
+    old.acquire()
+    serve(tmp_path, tmp_path)
+
+    def wait(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 8:
+            Path(endpoint_path(str(tmp_path))).unlink()
+        if len(waits) == 40:
+            old.release()
+
+    new.acquire(10.0, sleep=wait)
+    assert len(waits) == 40
+    new.release()
+
+
+def lose(store: Path, how: str) -> None:
+    """Take the lock file away from its holder."""
+    own = store / ".milkd"
+    if how == "directory":
+        shutil.rmtree(own)
+    elif how == "file":
+        (own / "lock").unlink()
+    elif how == "replaced":
+        (own / "new").write_text("{}")
+        (own / "new").rename(own / "lock")
+    else:
+        own.rename(store / "aside")
+
+
+ways_to_lose = pytest.mark.parametrize("how", ["directory", "file", "replaced", "moved"])
+
+
+@ways_to_lose
+def test_a_lock_whose_file_was_taken_away_is_taken_anew(tmp_path: Path, how: str) -> None:
+    (tmp_path / "global.json").touch()
+    with StoreLock(str(tmp_path), {"version": "9.9"}) as lock:
+        descriptors = len(os.listdir("/proc/self/fd"))
+        assert lock.holds()
+        lose(tmp_path, how)
+        assert not lock.holds()
+        assert lock.renew()
+        assert lock.holds()
+        assert json.loads((tmp_path / ".milkd" / "lock").read_text())["version"] == "9.9"
+        with pytest.raises(AlreadyRunning, match=r"^milkd 9\.9 with pid"):
+            StoreLock(str(tmp_path)).acquire(0)
+        assert len(os.listdir("/proc/self/fd")) == descriptors
+    with StoreLock(str(tmp_path)):
+        pass
+
+
+@ways_to_lose
+def test_a_lock_that_another_one_has_by_then_is_left_alone(tmp_path: Path, how: str) -> None:
+    (tmp_path / "global.json").touch()
+    with StoreLock(str(tmp_path)) as lock:
+        lose(tmp_path, how)
+        with StoreLock(str(tmp_path), {"version": "1.1"}) as other:
+            before = (tmp_path / ".milkd" / "lock").read_bytes()
+            with pytest.raises(AlreadyRunning, match=r"^milkd 1\.1 with pid"):
+                lock.renew()
+            assert not lock.holds()
+            assert other.holds()
+            lock.release()
+            assert (tmp_path / ".milkd" / "lock").read_bytes() == before
+            assert other.holds()
+
+
+@pytest.mark.parametrize("left", ["nothing", "mount point"])
+def test_where_nothing_of_the_store_is_left_no_lock_is_made(tmp_path: Path, left: str) -> None:
+    store, away = tmp_path / "store", tmp_path / "away"
+    with StoreLock(str(store)) as lock:
+        store.rename(away)
+        if left == "mount point":
+            store.mkdir()
+        assert not lock.holds()
+        assert not lock.renew()
+        assert not (store / ".milkd").exists()
+        shutil.rmtree(store, ignore_errors=True)
+        away.rename(store)
+        assert lock.holds()
+        with pytest.raises(AlreadyRunning):
+            StoreLock(str(store)).acquire(0)
+
+
+def test_who_waits_for_a_file_that_is_deleted_meanwhile_does_not_get_that(tmp_path: Path) -> None:
+    (tmp_path / "global.json").touch()
+    old, new = StoreLock(str(tmp_path)), StoreLock(str(tmp_path))
+    old.acquire()
+
+    def lose_and_renew(_: float) -> None:
+        if old.holds():
+            lose(tmp_path, "directory")
+            assert old.renew()
+
+    with pytest.raises(AlreadyRunning):
+        new.acquire(0.2, sleep=lose_and_renew)
+    assert old.holds()
+    old.release()
+
+
+def test_a_lock_that_is_not_held_holds_nothing(tmp_path: Path) -> None:
+    lock = StoreLock(str(tmp_path))
+    assert not lock.holds()
+    with lock:
+        assert lock.holds()
+    assert not lock.holds()
+
+
+def test_who_reads_only_holds_the_directory(tmp_path: Path) -> None:
+    with StoreLock(str(tmp_path), files=ReadOnlyDisk()) as lock:
+        assert lock.holds()
+
+
+def test_a_path_that_cannot_be_looked_at_is_not_called_lost(tmp_path: Path) -> None:
+    class Closed(Files):
+        def stat(self, path: str) -> os.stat_result:
+            raise OSError(errno.EACCES, "Permission denied")
+
+    with StoreLock(str(tmp_path), files=Closed()) as lock:
+        assert lock.holds()
 
 
 def test_the_file_is_private_stays_and_is_not_inherited(tmp_path: Path) -> None:

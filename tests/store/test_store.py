@@ -1063,3 +1063,19 @@ def test_nothing_is_told_to_have_changed_while_files_are_replaced(directory: Pat
     checkpoint(store, holding("global", "a"))
     assert told == [None]
     assert store.changed(["global"]) == {}
+
+
+def test_nothing_is_written_while_the_lock_is_not_held(tmp_path: Path) -> None:
+    held = [True]
+    store = JournalStore(str(tmp_path), holds=lambda: held[0])
+    store.open()
+    store.append([entry(1)])
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    held[0] = False
+    with pytest.raises(StorageFailed, match="another daemon may have the store"):
+        store.append([entry(2)])
+    with pytest.raises(StorageFailed, match="another daemon may have the store"):
+        store.rotate()
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+    held[0] = True
+    store.append([entry(2)])
