@@ -14,8 +14,9 @@ TOOLS := $(VENV)/.tools
 # One stamp a choice, so that a tree can go from a compiled to a pure install and back.
 PACKAGE := $(VENV)/.package-$(MILKD_BUILD_EXTENSION)
 # With the folders: their time changes when a file goes.
+FUZZER := $(VENV)/.fuzzer
 SOURCES := pyproject.toml setup.py README.md \
-	$(shell find milkd _fastcore ! -name __pycache__ ! -name '*.pyc' ! -name '*.so')
+	$(shell find milkd _fastcore systemd ! -name __pycache__ ! -name '*.pyc' ! -name '*.so')
 
 .PHONY: help demo test torture lint bench clean
 
@@ -40,7 +41,7 @@ test: $(PACKAGE)
 	PYTHONSAFEPATH=1 $(BIN)/pytest $$flag $(ARGS)
 
 # What was done is kept in .torture.
-torture: $(PACKAGE)
+torture: $(PACKAGE) $(FUZZER)
 	@PYTHONSAFEPATH=1 PYTHONPATH=tests $(BIN)/python tests/torture/run.py \
 		$(if $(T),--test $(T)) $(if $(SECONDS),--seconds $(SECONDS)) $(if $(ROUND),--round $(ROUND))
 
@@ -64,6 +65,11 @@ $(TOOLS): pyproject.toml
 	$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
 	$(PIP) --upgrade 'pip>=25.1'
 	$(PIP) --group dev
+	@touch $@
+
+# Where there is none, T8 is random, but blind.
+$(FUZZER): $(TOOLS)
+	@$(PIP) --only-binary :all: --group fuzz || echo 'no atheris for this Python: a part of T8 will be skipped'
 	@touch $@
 
 # Installed, not linked: the tests see what a user gets.  setuptools would pack

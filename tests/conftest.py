@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import importlib
-import os
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from torture.size import LONG
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -25,7 +26,7 @@ settings.register_profile(
     suppress_health_check=SLOW_IS_FINE,
     print_blob=True,
 )
-settings.load_profile("torture" if os.environ.get("MILKD_TORTURE") == "1" else "usual")
+settings.load_profile("torture" if LONG else "usual")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -48,8 +49,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             if "place" in getattr(item, "fixturenames", ()):
                 item.add_marker(pytest.mark.skip(reason="runs whole programs; --units"))
     if config.getoption("--no-extension"):
+        one_lane = {"build"} if LONG else {"build", "lasting"}
         for item in items:
-            if item.get_closest_marker("build"):
+            if one_lane & {mark.name for mark in item.iter_markers()}:
                 item.add_marker(pytest.mark.skip(reason="runs with the extension only"))
 
 

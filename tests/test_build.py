@@ -31,7 +31,10 @@ def tree(tmp_path: Path) -> Path:
         shutil.copy(ROOT / name, copy)
     for name in FOLDERS:
         shutil.copytree(
-            ROOT / name, copy / name, ignore=shutil.ignore_patterns("*.so", "__pycache__")
+            ROOT / name,
+            copy / name,
+            symlinks=True,
+            ignore=shutil.ignore_patterns("*.so", "__pycache__"),
         )
     return copy
 
@@ -60,9 +63,16 @@ def build(kind: str, tree: Path, **environment: str) -> Path:
     return made
 
 
+def sources(folder: Path) -> list[Path]:
+    """Give the files below a folder, and those behind links in it."""
+    return [
+        Path(where, name) for where, _, names in os.walk(folder, followlinks=True) for name in names
+    ]
+
+
 def modules(names: list[str]) -> set[str]:
     """Give the files of the package among `names`, other than compiled ones."""
-    kinds = (".py", ".pyi", ".txt", ".typed")
+    kinds = (".py", ".pyi", ".txt", ".typed", ".socket", ".service", ".conf")
     return {
         name for name in names if PurePosixPath(name).parts[0] == "milkd" and name.endswith(kinds)
     }
@@ -87,7 +97,7 @@ def test_the_source_distribution_holds_the_extension_as_source_only(tree: Path) 
         names = {name.partition("/")[2] for name in archive.getnames()}
     assert "_fastcore/_fastcore.pyx" in names
     assert {"systemd/milkd.service", "systemd/milkd.socket", "LICENSE", "CHANGELOG.md"} <= names
-    assert "milkd/words/en.txt" in names
+    assert {"milkd/words/en.txt", "milkd/systemd/milkd.service"} <= names
     assert not [name for name in names if name.endswith((".c", ".so", ".pyc"))]
 
 
@@ -95,7 +105,7 @@ def test_the_source_distribution_holds_the_extension_as_source_only(tree: Path) 
 def test_a_wheel_without_the_extension_is_for_any_platform_and_complete(tree: Path) -> None:
     wheel = build("wheel", tree, MILKD_BUILD_EXTENSION="no")
     assert wheel.name.endswith("-py3-none-any.whl")
-    in_tree = [str(path.relative_to(tree)) for path in (tree / "milkd").rglob("*")]
+    in_tree = [str(path.relative_to(tree)) for path in sources(tree / "milkd")]
     assert modules(zipfile.ZipFile(wheel).namelist()) == modules(in_tree)
 
 

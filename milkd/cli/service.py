@@ -77,12 +77,31 @@ def _say_written(answer: Snapshot, out: Output, _options: Options) -> None:
         out.line(visible(name))
 
 
-def _stop(client: Client, _options: Options) -> dict[str, object]:
+def _stop(client: Client, _options: Options) -> dict[str, Any]:
+    """Stop the daemon, and the unit that would start it again with the next connection."""
+    if _has_manager():
+        from milkd.cli import systemd
+
+        unit = systemd.owner(client)
+        if unit is not None:
+            return systemd.stop(client, unit)
     return client.call("shutdown")
 
 
-def _say_stopped(_answer: object, out: Output, _options: Options) -> None:
-    out.line("stopped; everything is saved")
+def _has_manager() -> bool:
+    from milkd.cli import manager
+
+    return manager.is_there()
+
+
+def _say_stopped(answer: dict[str, Any], out: Output, _options: Options) -> None:
+    if answer.get("ran", True):
+        out.line("stopped; everything is saved")
+    if unit := answer.get("unit"):
+        out.line(
+            f"{unit} is stopped too, for a connection would start the daemon again; it is back "
+            f"with the next milkctl that needs it, or by: systemctl --user start {unit}"
+        )
 
 
 def _no_arguments(_parser: ArgumentParser) -> None:
@@ -125,7 +144,8 @@ COMMANDS = {
         _say_stopped,
         _no_arguments,
         changes=always,
-        about="Save everything and stop the daemon.  Exit code 3 if none runs.",
+        about="Save everything and stop the daemon.  Exit code 3 if none runs.  If a socket unit\n"
+        "of systemd would start it with the next connection, that is stopped, too.",
         autostart=False,
     ),
 }

@@ -48,6 +48,7 @@ GROUPS = {
         "config": ("configure", "show the settings, or write them to the config file"),
         "ping": ("service", "see whether the daemon answers"),
         "stop": ("service", "stop the daemon"),
+        "service": ("install", "have the system start the daemon, or no longer"),
     },
 }
 
@@ -59,9 +60,9 @@ FOOT = """\
   --json         print the daemon's answer as it is; an error too
   --version      print the version
 
-`milkctl help VERB` tells more.  Except for check, repair, backup, health, ping and stop,
-a daemon is started if none runs.  Exit codes: 0 done, 1 refused, 2 wrong usage, 3 no
-daemon."""
+`milkctl help VERB` tells more.  Except for check, repair, backup, health, ping, stop and
+service, a daemon is started if none runs.  Exit codes: 0 done, 1 refused, 2 wrong usage,
+3 no daemon."""
 
 
 def command(verb: str) -> Command | None:
@@ -112,6 +113,8 @@ def _commands(module: str) -> dict[str, Command]:
         from milkd.cli.keeping import COMMANDS
     elif module == "mending":
         from milkd.cli.mending import COMMANDS
+    elif module == "install":
+        from milkd.cli.install import COMMANDS
     else:
         from milkd.cli.configure import COMMANDS
     return COMMANDS

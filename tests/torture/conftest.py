@@ -1,4 +1,4 @@
-"""What the tests of lasting share.  Those of whole processes are run in one lane only."""
+"""What the tests of lasting share."""
 
 from __future__ import annotations
 
@@ -10,25 +10,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from torture.household import Household
-from torture.size import LONG
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SOURCE = Path(__file__).parents[1] / "shim.c"
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line(
-        "markers", "lasting: takes seconds, and is not run with --no-extension in the short form"
-    )
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if config.getoption("--no-extension") and not LONG:
-        for item in items:
-            if item.get_closest_marker("lasting"):
-                item.add_marker(pytest.mark.skip(reason="runs with the extension only"))
 
 
 @pytest.fixture(scope="session")
