@@ -72,11 +72,20 @@ def fingerprint() -> str:
     return told.hexdigest()
 
 
-def run_round(name: str, number: int) -> bool:
-    """Run one round and tell about it; whether it passed."""
+def run_round(name: str, number: int, seconds: float) -> bool:
+    """Run one round and tell about it; whether it passed.
+
+    A round that is as good as it is long ends after so many seconds.
+    """
     flag = [] if importlib.util.find_spec("milkd._fastcore") else ["--no-extension"]
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *flag]
-    environment = os.environ | {"MILKD_TORTURE": "1", "MILKD_ROUND": str(number)}
+    # A test may take hours here, so nothing is known to hang after two minutes.
+    usual = ["-p", "no:cacheprovider", "-o", "faulthandler_timeout=0"]
+    command = [sys.executable, "-m", "pytest", "-q", *usual, *flag]
+    environment = os.environ | {
+        "MILKD_TORTURE": "1",
+        "MILKD_ROUND": str(number),
+        "MILKD_SECONDS": str(seconds),
+    }
     begun = time.monotonic()
     print(f"{name:4} {number + 1:3} of {TRIALS[name].rounds} ", end="", flush=True)
     done = subprocess.run(
@@ -102,7 +111,8 @@ def run(names: list[str], seconds: float) -> int:
     while (left := [n for n in names if progress.share(n) < 1]) and time.monotonic() < until:
         name = min(left, key=progress.share)
         number = progress.next_round(name)
-        progress.note(name, number, passed=run_round(name, number))
+        left_s = max(60.0, until - time.monotonic())
+        progress.note(name, number, passed=run_round(name, number, left_s))
     print()
     for name in names:
         share, failed = progress.share(name), progress.failed(name)
@@ -122,7 +132,7 @@ def main() -> int:
         parser.error(f"no test is called {', '.join(unknown)}; there are {', '.join(TRIALS)}")
     KEPT.mkdir(exist_ok=True)
     if chosen.round is not None:
-        passed = [run_round(name, chosen.round) for name in names]
+        passed = [run_round(name, chosen.round, chosen.seconds) for name in names]
         return int(not all(passed))
     return run(names, chosen.seconds)
 

@@ -9,6 +9,8 @@ T = TypeVar("T")
 LONG = os.environ.get("MILKD_TORTURE") == "1"
 ROUND = int(os.environ.get("MILKD_ROUND", "0"))
 """Which round of the long column this is: each draws something else."""
+SECONDS = float(os.environ.get("MILKD_SECONDS", "inf"))
+"""How long `make torture` may still take, for what is as good as it is long."""
 
 
 def size(short: T, long: T) -> T:
