@@ -6,6 +6,7 @@ it is closed for good; whether to make another one is the client's to decide.
 
 from __future__ import annotations
 
+import struct  # msgpack has imported it
 import time
 
 from milkd.errors import ConnectionLost, Internal, Unanswered
@@ -16,12 +17,17 @@ from milkd.rpc.values import error_from_wire
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import _socket
+    import _socket as net
     from collections.abc import Mapping
     from typing import Any
 
     from milkd.rpc.messages import Request
+else:
+    from milkd.dial import net
 
 __all__ = ["Link"]
+
+SLACK = 0.1  # part of its time by which a call may take longer than it should
 
 
 class Link:
@@ -34,10 +40,21 @@ class Link:
         closed: Whether the link can be used no more.
     """
 
-    __slots__ = ("_connection", "_inbox", "_msgid", "_socket", "closed", "delivered", "silent")
+    __slots__ = (
+        "_connection",
+        "_inbox",
+        "_limit",
+        "_msgid",
+        "_socket",
+        "closed",
+        "delivered",
+        "silent",
+    )
 
     def __init__(self, sock: _socket.socket) -> None:
+        sock.settimeout(None)  # the kernel keeps the time: that saves two calls a request
         self._socket = sock
+        self._limit = 0.0  # seconds that a call may take
         self._connection = Connection(max_message=MAX_RESPONSE)
         self._inbox: list[Request | Response | Notification] = []
         self._msgid = 0
@@ -68,7 +85,7 @@ class Link:
         try:
             self._send(data, deadline)
             answer = self._answer(deadline)
-        except TimeoutError as error:
+        except (TimeoutError, BlockingIOError) as error:
             self.close()
             raise Unanswered(
                 f"no answer within {timeout:g} s (is the daemon stopped, or overloaded?)"
@@ -135,10 +152,18 @@ class Link:
 
     def _wait_until(self, deadline: float | None) -> None:
         """Let the next socket call take until `deadline` on the monotonic clock."""
-        if deadline is None:
-            self._socket.settimeout(None)
-            return
-        left = deadline - time.monotonic()
-        if left <= 0:
+        left = 0.0 if deadline is None else deadline - time.monotonic()
+        if deadline is not None and left <= 0:
             raise TimeoutError
-        self._socket.settimeout(left)
+        # Nearly always the limit that is set serves again.
+        if not left <= self._limit <= left * (1 + SLACK):
+            self._limit = left * (1 + SLACK / 2)
+            limit = _timeval(self._limit)
+            self._socket.setsockopt(net.SOL_SOCKET, net.SO_RCVTIMEO, limit)
+            self._socket.setsockopt(net.SOL_SOCKET, net.SO_SNDTIMEO, limit)
+
+
+def _timeval(seconds: float) -> bytes:
+    """A C struct timeval; 0 stands for no limit."""
+    whole = int(seconds)
+    return struct.pack("ll", whole, int((seconds - whole) * 1e6))

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from milkd.daemon.importing import Intake
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from milkd.daemon.events import Subscription
     from milkd.daemon.exporting import Export
 
@@ -22,6 +24,7 @@ class Caller:
         spare: Whether it was let in beyond the limit, for what helps in need.
         sessions: Those that it named, and holds open while it is connected.
         errors_as_string: Whether it decodes errors into a string.
+        wake: Called when there is an event for it.
         export: The export it is paging through.
         intake: The records handed over for an import that is not final yet.
         turn: Number of its latest injection outside any session.
@@ -33,6 +36,7 @@ class Caller:
     sessions: set[str] = field(default_factory=set)
     errors_as_string: bool = False
     subscription: Subscription | None = None
+    wake: Callable[[], None] = lambda: None
     export: Export | None = None
     intake: Intake = field(default_factory=Intake)
     turn: int = 0

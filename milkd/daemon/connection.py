@@ -1,9 +1,9 @@
 """One client's connection: a task that reads, serves and answers.
 
 Requests are served in the order in which they came, and so are their replies.  What
-can be answered is sent at once, from whichever task brought it about; only a client
-that does not take its replies, one that says half of something, and one that
-subscribed cost a task more.  A client that does not take its replies is not read from
+can be answered is sent at once, from whichever task brought it about, and so are
+events; only a client that does not take what it is sent, and one that says half of
+something, cost a task more.  A client that does not take its replies is not read from
 any further.  Whatever goes wrong here ends this connection at most.
 """
 
@@ -17,7 +17,8 @@ import trio
 from milkd.daemon.fatal import trace
 from milkd.daemon.outbox import Outbox
 from milkd.daemon.outgoing import Reply, event, refusal
-from milkd.daemon.patience import Patience
+from milkd.daemon.patience import Patience, Turn
+from milkd.daemon.wire import drain
 from milkd.errors import (
     Internal,
     InvalidRequest,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from milkd.daemon.core import Core
+    from milkd.daemon.events import Event
     from milkd.daemon.service import Service
     from milkd.daemon.wire import Wire
 
@@ -56,6 +58,7 @@ class Connection:
         self._protocol = Protocol()
         self._caller = core.new_caller()
         self._caller.spare = spare
+        self._caller.wake = self._flush
         self._outbox = Outbox(wire, core.flights, self._limits.chunk_bytes, self._settled)
         self._patience = Patience(
             self._limits, self._caller, self._outbox, dismiss=self._dismiss, flush=self._flush
@@ -67,7 +70,7 @@ class Connection:
         self._ended = False
         self._gone = False
         self._fault: WireError | None = None
-        self._pushing = self._telling = False
+        self._pushing = False
 
     async def serve(self) -> None:
         """Serve the client; any fault is logged and ends the connection, nothing else."""
@@ -167,16 +170,15 @@ class Connection:
     async def _take(self, data: bytes) -> None:
         """Serve the messages that the bytes complete; the others get a turn in between."""
         messages = self._protocol.receive_data(data)
-        turn_ends = trio.current_time() + self._limits.turn_s
-        for number, message in enumerate(messages, 1):
+        turn = Turn(self._limits) if len(messages) > 1 else None
+        for message in messages:
+            if turn is not None and turn.is_over():
+                self._flush()
+                await trio.lowlevel.checkpoint()
             if isinstance(message, Request):
                 await self._serve_request(message)
             elif isinstance(message, Notification) and message.method == "cancel":
                 self._cancel(cancelled(message.params))
-            if number % self._limits.turn_messages == 0 or trio.current_time() >= turn_ends:
-                self._flush()
-                await trio.lowlevel.checkpoint()
-                turn_ends = trio.current_time() + self._limits.turn_s
         self._patience.heard(complete=bool(messages), partial=self._protocol.has_partial())
         if self._outbox.owes:
             self._flush()
@@ -194,9 +196,6 @@ class Connection:
             reply.on_sent = self._in_flight.pop
             await self._answer(request, reply)
         self._outbox.add(reply)
-        if self._caller.subscription is not None and not self._telling:
-            self._telling = True
-            self._begin(self._forward_events)
 
     def _has_room(self) -> bool:
         return len(self._outbox) < self._limits.in_flight and not self._outbox.stuck
@@ -231,6 +230,9 @@ class Connection:
         """Send what can be sent now, and see to the rest; called from any task."""
         try:
             self._outbox.flush()
+            while (value := self._next_event()) is not None:
+                self._outbox.add(event(value))
+                self._outbox.flush()
         except OSError:
             self._lose()
             return
@@ -265,16 +267,12 @@ class Connection:
         self._outbox.close()
         self.stop()
 
-    async def _forward_events(self) -> None:
-        """Send events, once the client has subscribed, until its end."""
-        assert self._caller.subscription is not None
-        while not self._ended:
-            await self._outbox.room(self._limits.in_flight)
-            value = await self._caller.subscription.take()
-            if self._ended:
-                return
-            self._outbox.add(event(value))
-            self._flush()
+    def _next_event(self) -> Event | None:
+        """What the client subscribed to and has yet to be told; it waits while there is no room."""
+        subscription = self._caller.subscription
+        if subscription is None or self._ended or not self._has_room():
+            return None
+        return subscription.take()
 
     def _begin(self, task: Callable[[], Awaitable[None]]) -> None:
         assert self._nursery is not None
@@ -284,14 +282,3 @@ class Connection:
         """End the connection, and say why."""
         self._fault = error
         self.stop()
-
-
-async def drain(wire: Wire, size: int, limit_s: float) -> None:
-    """Take what a refused client still sends, for a moment.
-
-    Closing a socket with unread bytes in it may cost the client the error it was just sent.
-    """
-    with trio.move_on_after(limit_s):
-        while (data := wire.receive_now(size)) != b"":
-            if data is None:
-                await wire.readable()

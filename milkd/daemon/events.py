@@ -7,9 +7,7 @@ events and is told how many; nobody waits for it.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping
-
-import trio
+from collections.abc import Callable, Iterable, Mapping
 
 TOPICS = ("percepts", "passes", "sessions", "health")
 
@@ -17,26 +15,30 @@ Event = Mapping[str, object]
 
 
 class Subscription:
-    """The events of one connection on their way to it."""
+    """The events of one connection on their way to it.
 
-    def __init__(self, capacity: int) -> None:
+    Args:
+        capacity: So many events may wait.
+        filled: Called when there is one to take.
+    """
+
+    def __init__(self, capacity: int, filled: Callable[[], None]) -> None:
         self.topics: set[str] = set()
         self._queue: deque[Event] = deque(maxlen=capacity)
         self._lost = 0
-        self._filled = trio.Event()
+        self._filled = filled
 
     def offer(self, event: Event) -> None:
         """Queue an event; the oldest one makes room."""
         if len(self._queue) == self._queue.maxlen:
             self._lost += 1
         self._queue.append(event)
-        self._filled.set()
+        self._filled()
 
-    async def take(self) -> Event:
-        """The next event, or how many were lost before it."""
-        while not self._queue:
-            self._filled = trio.Event()
-            await self._filled.wait()
+    def take(self) -> Event | None:
+        """The next event, or how many were lost before it; None if none waits."""
+        if not self._queue:
+            return None
         if self._lost:
             lost, self._lost = self._lost, 0
             return {"lost": lost}
@@ -50,10 +52,15 @@ class Hub:
         self._capacity = capacity
         self._subscriptions: set[Subscription] = set()
 
-    def subscribe(self, subscription: Subscription | None, topics: Iterable[str]) -> Subscription:
+    def subscribe(
+        self,
+        subscription: Subscription | None,
+        topics: Iterable[str],
+        filled: Callable[[], None] = lambda: None,
+    ) -> Subscription:
         """Add topics to a connection's subscription, which is made when it has none."""
         if subscription is None:
-            subscription = Subscription(self._capacity)
+            subscription = Subscription(self._capacity, filled)
         subscription.topics.update(topics)
         self._subscriptions.add(subscription)
         return subscription

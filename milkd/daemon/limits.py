@@ -18,6 +18,7 @@ LOWERED = (
     "in_flight",
     "in_flight_all",
     "turn_messages",
+    "turn_s",
     "partial_s",
     "send_s",
     "spare_s",

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from milkd.daemon.connection import Connection, drain
+from milkd.daemon.connection import Connection
 from milkd.daemon.outgoing import refusal
-from milkd.daemon.wire import SocketWire
+from milkd.daemon.wire import SocketWire, drain
 from milkd.errors import Overloaded
 
 if TYPE_CHECKING:

@@ -67,7 +67,9 @@ class Outbox:
         return self.stuck or bool(self._items)
 
     def add(self, item: Outgoing) -> None:
-        """Queue an item; `flush()` sends it."""
+        """Queue an item; `flush()` sends it.  What nobody is there to get is let go."""
+        if self._closed:
+            return
         self._items.append(item)
         self._flights.count += 1
 

@@ -124,3 +124,25 @@ class Patience:
         elif self._caller.spare and now >= self._heard_at + limits.spare_s:
             told = f"nothing asked for {limits.spare_s:g} s on a spare connection"
             self._dismiss(Overloaded(told))
+
+
+class Turn:
+    """How long the messages of one connection are served before the others get their turn."""
+
+    __slots__ = ("_ends", "_left", "_limits")
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._begin()
+
+    def _begin(self) -> None:
+        self._left = self._limits.turn_messages
+        self._ends = trio.current_time() + self._limits.turn_s
+
+    def is_over(self) -> bool:
+        """Whether it is over before one more message; the next one begins then."""
+        self._left -= 1
+        over = self._left < 0 or trio.current_time() >= self._ends
+        if over:
+            self._begin()
+        return over

@@ -108,7 +108,8 @@ async def reload(core: Core, _: Call) -> Answer:
 async def subscribe(core: Core, call: Call) -> Answer:
     """Tell the caller about some topics too."""
     caller = call.caller
-    caller.subscription = core.hub.subscribe(caller.subscription, call.arguments["topics"])
+    topics = call.arguments["topics"]
+    caller.subscription = core.hub.subscribe(caller.subscription, topics, caller.wake)
     return at_once({})
 
 

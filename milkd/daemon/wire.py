@@ -71,3 +71,14 @@ class SocketWire:
             trio.lowlevel.notify_closing(self._socket)
             with contextlib.suppress(OSError):
                 self._socket.close()
+
+
+async def drain(wire: Wire, size: int, limit_s: float) -> None:
+    """Take what a refused client still sends, for a moment.
+
+    Closing a socket with unread bytes in it may cost the client the error it was just sent.
+    """
+    with trio.move_on_after(limit_s):
+        while (data := wire.receive_now(size)) != b"":
+            if data is None:
+                await wire.readable()

@@ -92,7 +92,21 @@ LIMITS = f"""
 | name of a method | {MAX_METHOD} bytes | `invalid_request` |
 
 The limits of the daemon in force (connections, calls in flight, waiting times) are in the answer
-to `hello`. Those of each argument stand with it.
+to `hello`. Those that guard it against its clients may be lowered in its config file, until it
+ends: `{{"milkd": {{"limits": {{"connections": 16, "request_s": 5}}}}}}`. Those of each argument
+stand with it.
+
+| in `hello` | beyond it |
+|---|---|
+| `connections` | spare ones, see above; beyond those `overloaded`, and the connection is closed |
+| `in_flight`, `in_flight_all` | no more is read from that connection until answers have left |
+| `turn_messages`, `turn_s` | other connections get their turn |
+| `partial_s` | half a message for so long: `timeout`, the connection is closed |
+| `send_s` | nothing taken of what it is sent: the connection is closed |
+| `spare_s` | nothing asked on a spare connection: `overloaded`, it is closed |
+| `request_s` | a session that loads, or a disk that hangs: the answer is `timeout` |
+| `events` | the oldest event in the queue of a subscriber is lost, and counted |
+| `import_records` | `too_large` |
 """
 
 WORDS = f"""

@@ -106,7 +106,7 @@ class Connection:
         try:
             self._unpacker.feed(data)
             self._fed += len(data)
-            while True:
+            while self._start < self._fed:  # to find that out from the unpacker costs more
                 value = self._unpacker.unpack()
                 end = self._unpacker.tell()
                 self._check_size(end - self._start)

@@ -8,7 +8,7 @@ import pytest
 import trio
 import trio.testing
 
-from daemon.doubles import HeldDisk, Refused, memory_wires, open_house
+from daemon.doubles import HeldDisk, Refused, eventually, memory_wires, open_house
 from milkd.daemon.limits import Limits
 from milkd.rpc.protocol import Connection as Protocol
 
@@ -246,3 +246,36 @@ async def test_a_fault_in_the_log_shows_no_content(
         await peer.call("query", text="secret")
         await peer.refusal("show", ref="another secret")
     assert "secret" not in caplog.text
+
+
+async def test_who_leaves_with_much_unanswered_leaves_no_trace() -> None:
+    async with open_house(limits=Limits(in_flight=4, in_flight_all=8, farewell_s=0.1)) as house:
+        other = await house.connect()
+        for _ in range(5):
+            peer = await house.connect_over(*memory_wires(capacity=200))
+            with trio.move_on_after(0.05):
+                await peer.send(b"".join(Protocol.request(n, "stats", {}) for n in range(200)))
+            await peer.stream.aclose()
+        await eventually(lambda: len(house.core.callers) == 1)
+        assert house.core.flights.count == 0
+        assert await other.call("ping") == {}
+
+
+async def test_of_a_crowd_each_may_ask_one_thing() -> None:
+    disk = HeldDisk()
+    async with open_house(disk=disk, limits=Limits(in_flight_all=4)) as house:
+        writers = [await house.connect() for _ in range(2)]
+        asked = [
+            (writer, await writer.ask("record", content=f"fact number {number} of many"))
+            for writer in writers
+            for number in range(4)
+        ]
+        await trio.testing.wait_all_tasks_blocked()
+        assert house.core.flights.count <= 6  # 4, and one for either
+        late = await house.connect()
+        assert await late.call("ping") == {}
+        asked.append((late, await late.ask("record", content="a late one is taken too")))
+        disk.let_go()
+        for peer, msgid in asked:
+            assert (await peer.result(msgid))["id"]
+        assert house.core.flights.count == 0

@@ -257,7 +257,7 @@ async def halting(world: World, name: str) -> None:
             await guest.end()
         if not (world.ending or world.crowded):
             (notice,) = guest.notices
-            assert notice.params[0][1].startswith(("timeout", "overloaded")), notice
+            assert notice.params[0].startswith(("timeout", "overloaded")), notice
 
 
 async def _first(guest: Guest, request: bytes) -> None:

@@ -147,16 +147,21 @@ def check_message(message: Any) -> None:
         assert kind == 2, message
         assert method in ("event", "error"), method
         if method == "error":
-            (error,) = params
-            code_of(error)
+            (text,) = params
+            code_in(text)
     _check_plain(message, DEEPEST)
 
 
 def code_of(error: Any) -> str:
     """The code of `[0|1, "code: sentence"]`."""
     kind, text = error
-    code, colon, sentence = text.partition(": ")
     assert kind in (0, 1)
+    return code_in(text)
+
+
+def code_in(text: Any) -> str:
+    """The code of `code: sentence`."""
+    code, colon, sentence = text.partition(": ")
     assert code in CODES, text
     assert colon, text
     assert sentence, text

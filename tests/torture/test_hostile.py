@@ -20,7 +20,7 @@ import pytest
 
 from places import ROOT
 from torture.household import Household, until
-from torture.raw import PATIENCE, Raw, code_of, request
+from torture.raw import PATIENCE, Raw, code_in, code_of, request
 from torture.size import size
 from torture.watching import Body, body, bystander, configure
 
@@ -88,7 +88,7 @@ def test_they_are_slow_in_every_way(shared: Household) -> None:
         stammer(stammering, request(1, "query", {"text": "tabs " * 20}))
         for raw in (*holding, stammering):
             ((_, _, (error,)),) = raw.rest()
-            assert code_of(error) == "timeout"
+            assert code_in(error) == "timeout"
         assert time.monotonic() - began >= SHORT
         for raw in sitting:
             raw.ping()
@@ -176,7 +176,7 @@ def fate(raw: Raw) -> str:
     if first is None:
         return "closed"
     if first[0] == 2:
-        assert code_of(first[2][0]) == "overloaded"
+        assert code_in(first[2][0]) == "overloaded"
         assert raw.rest() == []
         return "told"
     assert raw.next()[:3] == [1, 2, None]
