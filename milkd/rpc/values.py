@@ -13,7 +13,8 @@ from milkd.errors import Internal, InvalidParams, TooLarge, error_class
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
+    from typing import Any
 
     from milkd.errors import WireError
 
@@ -22,6 +23,7 @@ __all__ = ["decoded", "deeper_than", "error_from_wire", "error_to_wire", "found"
 MAX_DEPTH = 24  # arrays and maps within each other, the message itself included; Nvim dies at 32
 MAX_ITEMS = 65_536  # entries of one array or map
 INT64_LOW, INT64_HIGH = -(2**63), 2**63 - 1
+NESTING = (list, dict)
 TOO_DEEP = "(nested too deep)"
 REPLACEMENT = "\ufffd"
 
@@ -40,20 +42,17 @@ def decoded(value: object) -> str | None:
 
 def deeper_than(limit: int, value: object) -> bool:
     """Whether lists and maps nest more than `limit` deep, found without recursion."""
-    level = _containers([value])
+    level: list[Any] = [value] if isinstance(value, NESTING) else []
     for _ in range(limit):
         if not level:
             return False
         level = [
             inner
             for outer in level
-            for inner in _containers(outer.values() if isinstance(outer, dict) else outer)
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, NESTING)
         ]
     return bool(level)
-
-
-def _containers(values: Iterable[object]) -> list[list[object] | dict[object, object]]:
-    return [value for value in values if isinstance(value, (list, dict))]
 
 
 def found(value: object) -> str:
