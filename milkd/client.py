@@ -13,6 +13,7 @@ module imports nothing that is slow to import, so that hooks may use it freely.
 from __future__ import annotations
 
 import os
+import time
 from _thread import allocate_lock
 
 from milkd.dial import dial, refused, unreachable
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Client", "connect"]
 
+PAUSE = 0.15  # seconds before asking again: one that was killed may still let others connect
 CALL_TIMEOUT = 30.0  # seconds; the daemon gives a request no longer either
 
 # The methods that take an `op_id`: the daemon does them once however often they arrive.
@@ -179,6 +181,7 @@ class Client(Methods):
             silent = self._link is None or self._link.silent
             if isinstance(error, Unanswered) or not silent or method in NEVER_AGAIN:
                 raise self._explained(error, method, arguments, delivered=delivered) from None
+            time.sleep(PAUSE)
         except ShuttingDown:  # nothing was done; the next daemon may
             if not self._autostart or method in NEVER_AGAIN:
                 raise

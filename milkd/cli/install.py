@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 
 from milkd.cli.command import Command, WrongUsage
 from milkd.cli.output import visible
+from milkd.errors import MilkdError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +37,7 @@ def _service(client: Client, options: Options) -> Answer:
     from milkd.cli import manager
 
     if not manager.is_there():
-        return {"installed": False, "unit": None, "files": [], "hints": _without_manager()}
+        return _without_manager(client)
     from milkd.cli import systemd
 
     if options.action == "install":
@@ -62,8 +64,18 @@ def _under_launchd(client: Client, options: Options) -> Answer:
     return {**answer, "hints": hints}
 
 
-def _without_manager() -> list[str]:
-    hints = [NOT_NEEDED]
+def _without_manager(client: Client) -> Answer:
+    """Nothing was done: why, what to do instead, and which daemon serves all the same."""
+    answer: Answer = {"installed": False, "unit": None, "files": [], "pid": None, "listens": None}
+    with suppress(MilkdError):
+        hello = client.hello()
+        answer |= {"pid": hello["pid"], "version": hello["version"], "listens": hello["socket"]}
+    return {**answer, "hints": _instead()}
+
+
+def _instead() -> list[str]:
+    found = "found no systemd of yours ($XDG_RUNTIME_DIR/systemd/private), so nothing was changed"
+    hints = [found, NOT_NEEDED]
     if sys.platform == "linux" and os.path.isdir("/run/systemd/system"):
         hints.append(
             "systemd runs here, but not for you: log in, or have it run without a login by: "

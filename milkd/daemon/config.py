@@ -48,6 +48,7 @@ class Config:
         self._health = health
         self._apply = apply
         self._seen: Stamp = None
+        self._problem: str | None = None  # why the file as it is now is not taken
 
     def start(self) -> None:
         """Read the file for the first time; a bad one is told in health, not raised."""
@@ -99,10 +100,12 @@ class Config:
             }
             for knob in KNOBS
         }
-        return {"values": values, "path": self.path, "warnings": list(settings.warnings)}
+        warnings = [*filter(None, [self._problem]), *settings.warnings]
+        return {"values": values, "path": self.path, "warnings": warnings}
 
     def _take(self, settings: Settings) -> list[str]:
         before, self.settings = self.settings, settings
+        self._problem = None
         self._health.clear(HEALTH_KEY)
         if settings.warnings != before.warnings:
             for warning in settings.warnings:
@@ -121,6 +124,7 @@ class Config:
         held = "the last good settings stay" if set_before else "the defaults are"
         reason = f"the config file is not taken, {held} in force: {error}"
         _log.error("%s", reason)
+        self._problem = reason
         self._health.note(HEALTH_KEY, reason)
 
 

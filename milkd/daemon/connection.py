@@ -78,7 +78,10 @@ class Connection:
         try:
             async with trio.open_nursery() as self._nursery:
                 self._patience.begin(self._nursery)
-                await self._run()
+                try:
+                    await self._run()
+                finally:
+                    self._outbox.close()  # what happens from now on begins no task any more
                 self._nursery.cancel_scope.cancel(reason="the connection has ended")
         except* OSError:
             _log.debug("a client went away")
@@ -136,7 +139,6 @@ class Connection:
             await drain(self._wire, self._limits.read_bytes, self._limits.farewell_s)
 
     def _leave(self) -> None:
-        self._outbox.close()
         self._wire.close()
         self._core.callers.discard(self._caller)
         self._core.engine.leave(self._caller.name)

@@ -88,7 +88,7 @@ class Limits:
     """Content in one page of an export."""
     config_poll_s: float = 2.0
     files_poll_s: float = 2.0
-    socket_watch_s: float = 30.0
+    socket_watch_s: float = 2.0
 
     def to_wire(self) -> dict[str, object]:
         """The limits by name, as `hello` reports them."""

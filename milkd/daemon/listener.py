@@ -102,6 +102,7 @@ class Listener:
                 self._refusing += 1
                 nursery.start_soon(self._refuse, wire)
             else:
+                self._turn_away(wire)
                 return
             stack.pop_all()  # the socket is the task's from now on
 
@@ -143,14 +144,22 @@ class Listener:
                 connection.promote()
                 return
 
+    def _turn_away(self, wire: Wire) -> None:
+        """Say why, and that there is nothing more to come."""
+        limit = self._core.limits.connections
+        error = Overloaded(f"{limit} connections are open already; try again later")
+        with suppress(OSError):
+            wire.send_now(refusal(error).encode())  # there is room: it is the first thing sent
+            wire.end()
+            # What is left unread would be an error at the other end, before it has read ours.
+            wire.receive_now(self._core.limits.read_bytes)
+
     async def _refuse(self, wire: Wire) -> None:
         """Tell one client too many that it is."""
         limits = self._core.limits
-        error = Overloaded(f"{limits.connections} connections are open already; try again later")
         try:
             with closing(wire):
-                wire.send_now(refusal(error).encode())  # there is room: it is the first thing sent
-                wire.end()
+                self._turn_away(wire)
                 await drain(wire, limits.read_bytes, limits.farewell_s)
         except OSError:
             _log.debug("a refused client went away")

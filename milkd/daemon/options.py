@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
@@ -83,14 +84,14 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _seconds(text: str) -> float:
-    value = float(text)
-    if not (math.isfinite(value) and value >= 0):
-        raise ValueError
-    return value
+    with suppress(ValueError):
+        value = float(text)
+        if math.isfinite(value) and value >= 0:
+            return value
+    raise argparse.ArgumentTypeError(f"found {text!r}, expected a number of seconds, 0 or more")
 
 
 def _descriptor(text: str) -> int:
-    value = int(text)
-    if value < 0:
-        raise ValueError
-    return value
+    if text.isascii() and text.isdigit():
+        return int(text)
+    raise argparse.ArgumentTypeError(f"found {text!r}, expected the number of a descriptor")

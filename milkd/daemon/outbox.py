@@ -144,6 +144,7 @@ class Outbox:
     def close(self) -> None:
         """Send nothing more; whoever waits goes on."""
         self._closed = True
+        self.waiting_since = None
         self._flights.land(len(self._items))
         self._items.clear()
         self._unsent = memoryview(b"")

@@ -82,6 +82,7 @@ class StoreLock:
             here=self._here,
         )
         self._fd: int | None = None
+        self._home: tuple[int, int] | None = None  # which directory was locked
 
     @property
     def beats(self) -> bool:
@@ -123,7 +124,7 @@ class StoreLock:
             AlreadyRunning: Another process has it, so that nothing may be written any more.
             Failure: The lock file cannot be made, or cannot be locked.
         """
-        if not _has_anything(self.store):
+        if not (_has_anything(self.store) or _identity(self.store) == self._home):
             return False
         old = self._fd
         if (problem := self._attempt()) is not None:
@@ -195,6 +196,7 @@ class StoreLock:
             if problem is None:
                 self._describe(fd)
                 self._fd, fd = fd, -1
+                self._home = _identity(self.store)
             return problem
         finally:
             if fd >= 0:
@@ -281,6 +283,15 @@ class StoreLock:
         self._signature.check_ours()
         if self._fd is not None:
             self._signature.write(self._fd, alive=False)
+
+
+def _identity(directory: str) -> tuple[int, int] | None:
+    """What tells a directory from the one under its mount point."""
+    try:
+        found = os.stat(directory)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _has_anything(directory: str) -> bool:

@@ -28,6 +28,7 @@ class Presence:
         self._copies = copies
         self._stamps: dict[str, Stamp] = {}
         self._seen: set[str] = set()  # scopes that have had a file
+        self._home: tuple[int, int] | None = None  # the directory that was written to
         self.begun = False
         """Whether anything was written to the store by this process."""
         self.busy = threading.Lock()
@@ -96,6 +97,12 @@ class Presence:
         self.know(scope, stamp)
         return kept
 
+    def begin(self) -> None:
+        """Something was written to the store."""
+        if not self.begun:
+            self.begun = True
+            self._home = self._directory_now()
+
     def check_there(self) -> None:
         """Refuse to go on as if the store were new when all of it is gone.
 
@@ -119,9 +126,18 @@ class Presence:
         )
 
     def _is_there(self) -> bool:
-        """Whether anything is left of the store: its directory, and in that any file of ours."""
+        """Whether anything is left of the store: its very directory, or in one any file of ours.
+
+        An empty one may be what is under the mount point, but not if it was written to before.
+        """
+        if self._home is not None and self._directory_now() == self._home:
+            return True
         ours = (self._copies.directory, *map(self._directory.file, sorted(self._seen)))
         return any(current_stamp(self._files, path) is not None for path in ours)
+
+    def _directory_now(self) -> tuple[int, int] | None:
+        stamp = current_stamp(self._files, self._directory.path)
+        return None if stamp is None else stamp[:2]
 
     def _now(self, scope: str) -> Stamp | None:
         return current_stamp(self._files, self._directory.file(scope))

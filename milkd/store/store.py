@@ -182,7 +182,7 @@ class JournalStore:
         except OSError as error:
             path = self._directory.path
             raise storage_error(f"cannot append to the journal ({path})", error) from error
-        self._presence.begun = True
+        self._presence.begin()
         self._unsaved.add(entries)
 
     def _append(self, entries: Sequence[Entry], store: str) -> None:

@@ -29,11 +29,23 @@ def test_without_a_manager_nothing_is_written_and_nothing_is_needed(
 ) -> None:
     ran = milkctl("service", action)
     assert (ran.code, ran.err) == (1, "")
-    assert ran.out.startswith("nothing is installed, and nothing need be: the first milkctl ")
+    found, installed, *_ = ran.out.splitlines()
+    assert found.startswith("found no systemd of yours ($XDG_RUNTIME_DIR/systemd/private)")
+    assert installed.startswith("nothing is installed, and nothing need be: the first milkctl ")
     assert os.listdir(place.home) == []
     answer = json.loads(milkctl("service", action, "--json").out)
     assert (answer["installed"], answer["files"]) == (False, [])
-    assert len(answer["hints"]) == 2
+    assert len(answer["hints"]) == 3
+    assert (answer["pid"], answer["listens"]) == (None, None)
+
+
+def test_without_a_manager_the_daemon_that_runs_is_told(place: Place, milkctl: Milkctl) -> None:
+    place.start()
+    ran = milkctl("service", "status")
+    assert f"listens on {place.socket}" in ran.out
+    answer = json.loads(milkctl("service", "status", "--json").out)
+    assert place.daemon is not None
+    assert (answer["pid"], answer["listens"]) == (place.daemon.pid, str(place.socket))
 
 
 def test_a_sandbox_is_installed_or_not_at_all(milkctl: Milkctl) -> None:

@@ -253,3 +253,14 @@ def test_without_a_usable_file_the_usual_limits_hold(file: Path, text: str) -> N
 
 def test_every_limit_that_may_be_lowered_exists() -> None:
     assert set(LOWERED) <= Limits().to_wire().keys()
+
+
+async def test_the_settings_tell_that_the_file_is_not_taken(file: Path) -> None:
+    put(file, "{bad")
+    async with open_house(config=str(file)) as house:
+        peer = await house.connect()
+        (warning,) = (await peer.call("config"))["warnings"]
+        assert warning.startswith("the config file is not taken, the defaults are in force: ")
+        put(file, "{}")
+        await peer.call("reload")
+        assert (await peer.call("config"))["warnings"] == []

@@ -279,3 +279,18 @@ async def test_of_a_crowd_each_may_ask_one_thing() -> None:
         for peer, msgid in asked:
             assert (await peer.result(msgid))["id"]
         assert house.core.flights.count == 0
+
+
+async def test_a_disk_that_decides_after_the_end_meets_nobody(
+    autojump_clock: trio.testing.MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    disk = HeldDisk()
+    async with open_house(disk=disk, limits=Limits(send_s=1.0)) as house:
+        peer = await house.connect_over(*memory_wires(capacity=3))
+        await peer.ask("ping")  # never taken: the connection is given up
+        await peer.ask("record", content="not on disk yet")
+        await eventually(lambda: not house.core.callers)
+        disk.let_go()
+        other = await house.connect()
+        assert (await other.call("list"))["total"] == 1
+    assert "what follows a commit failed" not in caplog.text

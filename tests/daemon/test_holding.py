@@ -134,3 +134,19 @@ def test_a_daemon_whose_store_another_one_took_ends_at_once(place: Place) -> Non
         assert contents(place.store) == before
         assert not old.exists()
         assert client.list()["total"] == 2
+
+
+def test_a_store_that_lost_milkds_directory_before_its_first_files_keeps_all(place: Place) -> None:
+    place.start()
+    with place.client() as client:
+        client.record("a fact that no file holds yet")
+        shutil.rmtree(place.store / ".milkd")
+        until(lambda: (place.store / ".milkd" / "lock").exists())
+        until(lambda: (place.store / "global.json").exists())
+        assert client.record("another one")["status"] == "inserted"
+        reasons = client.health()["reasons"]
+        assert any("was deleted or replaced by another program" in reason for reason in reasons)
+    place.stop(signal.SIGKILL)
+    place.start()
+    with place.client() as client:
+        assert client.list()["total"] == 2

@@ -8,7 +8,7 @@ import os
 import resource
 import socket
 import threading
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
 import pytest
@@ -648,3 +648,20 @@ async def test_two_hundred_clients_come_and_go(short_path: Path) -> None:
                     nursery.start_soon(visit, number)
         peer = await running.connect()
         assert (await peer.call("list"))["total"] == 200
+
+
+async def test_however_many_come_each_is_told_why_it_is_sent_away(short_path: Path) -> None:
+    limits = Limits(connections=1, spare=1, refusals=1, slot_s=0.0)
+    async with serving(short_path, limits=limits) as running:
+        first = await running.connect()
+        assert await first.call("ping") == {}
+        crowd = [running.connect_at_once() for _ in range(20)]
+        for peer in crowd:
+            with suppress(trio.BrokenResourceError):
+                await peer.ask("ping")
+        told = 0
+        for peer in crowd[1:]:
+            (why,) = await peer.end()
+            told += why.startswith("overloaded: 1 connections are open already")
+        assert told == 19
+        assert await first.call("ping") == {}
