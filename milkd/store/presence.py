@@ -99,9 +99,10 @@ class Presence:
 
     def begin(self) -> None:
         """Something was written to the store."""
-        if not self.begun:
-            self.begun = True
-            self._home = self._directory_now()
+        self.begun = True
+        if self._home is None:
+            with contextlib.suppress(OSError):
+                self._home = self._directory_now()
 
     def check_there(self) -> None:
         """Refuse to go on as if the store were new when all of it is gone.
