@@ -203,11 +203,9 @@ class Connection:
         return len(self._outbox) < self._limits.in_flight and not self._outbox.stuck
 
     async def _wait_for_room(self) -> None:
-        """Serve no more until the client has its replies, or there are few of those of all."""
+        """Serve no more until the client has some of its replies; all, while others have many."""
         self._flush()
-        while not self._gone and len(self._outbox) and self._core.flights.full:
-            await self._core.flights.room()
-        await self._outbox.room(self._limits.in_flight)
+        await self._outbox.room(1 if self._core.flights.full else self._limits.in_flight)
 
     async def _answer(self, request: Request, reply: Reply) -> None:
         """Put the answer into the reply, or the error; a fault of the daemon's is one too."""

@@ -104,7 +104,7 @@ class Outbox:
                 self._wait_for(item)
                 break
             items.popleft()
-            self._flights.land()
+            self._flights.count -= 1
             self.waiting_since = None
             pieces.append(data := item.encode())
             size += len(data)
@@ -145,7 +145,7 @@ class Outbox:
         """Send nothing more; whoever waits goes on."""
         self._closed = True
         self.waiting_since = None
-        self._flights.land(len(self._items))
+        self._flights.count -= len(self._items)
         self._items.clear()
         self._unsent = memoryview(b"")
         if self._moved is not None:

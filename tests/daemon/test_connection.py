@@ -294,3 +294,17 @@ async def test_a_disk_that_decides_after_the_end_meets_nobody(
         other = await house.connect()
         assert (await other.call("list"))["total"] == 1
     assert "what follows a commit failed" not in caplog.text
+
+
+async def test_who_is_owed_nothing_waits_for_nobody() -> None:
+    disk = HeldDisk()
+    async with open_house(disk=disk, limits=Limits(in_flight_all=4)) as house:
+        greedy, modest = await house.connect(), await house.connect()
+        for number in range(4):
+            await greedy.ask("record", content=f"fact number {number} of many")
+        await trio.testing.wait_all_tasks_blocked()
+        assert house.core.flights.full
+        # Asked in one piece: each waits for the one before it alone.
+        await modest.send(b"".join(Protocol.request(n, "ping", {}) for n in range(50)))
+        assert await modest.result(49) == {}
+        disk.let_go()
