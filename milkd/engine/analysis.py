@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import snowballstemmer  # type: ignore[import-untyped]  # ships no types
 
 from milkd.engine import text
+from milkd.engine.kernels import Vocabulary
 from milkd.engine.lexicon import EMPTY
 from milkd.engine.marks import marks
 from milkd.engine.percept import SUBJECT_ROLE
@@ -28,13 +29,25 @@ MAX_STEMS = 200_000  # distinct words remembered; a store of 100,000 facts has s
 
 
 class Analyzer:
-    """Reads texts; equal knobs read equally."""
+    """Reads texts; equal knobs read equally.
+
+    Attributes:
+        vocabulary: The words of all texts that were filed, for the indexes of all scopes.
+    """
 
     def __init__(self, params: Params, lexicon: Lexicon = EMPTY) -> None:
         self.params = params
         self.lexicon = lexicon
         self._stems: dict[str, str] = {}
         self._polarities: dict[str, Polarity] = {}
+        self.vocabulary = Vocabulary(self.tokens, None if params.stemmer == "none" else self.stem)
+
+    def under(self, params: Params) -> Analyzer:
+        """An analyzer for other knobs, with what this one has read so far if they read alike."""
+        other = Analyzer(params, self.lexicon)
+        if self.reads_like(params):
+            other.vocabulary = self.vocabulary
+        return other
 
     def reads_like(self, params: Params) -> bool:
         """Whether texts would be read the same under other knobs."""
@@ -44,6 +57,11 @@ class Analyzer:
             theirs.stemmer,
             theirs.hit_fields,
         )
+
+    @property
+    def is_literal(self) -> bool:
+        """Whether a percept is found by the tokens of its content and by nothing else."""
+        return self.params.stemmer == "none" and self.params.hit_fields == "content"
 
     def tokens(self, content: str) -> frozenset[str]:
         """The distinct tokens of a text."""

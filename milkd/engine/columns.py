@@ -30,6 +30,9 @@ class Columns:
         """1 where decay, pruning, archiving and eviction pass by: core, and rows that are gone."""
         self.used = array("B")
         """1 where idle time does not accrue at the next pass."""
+        self.consumer = array("I")
+        """For whom the row is meant, by number; 0 for everybody."""
+        self._consumers: dict[str | None, int] = {None: 0}
 
     def __len__(self) -> int:
         return len(self.w)
@@ -40,7 +43,7 @@ class Columns:
         for column in (self.w, self.updated_at, self.u, self.idle_s):
             column.append(0.0)
         self.importance.append(NEUTRAL_IMPORTANCE)
-        for counts in (self.evidence, self.exempt, self.used):
+        for counts in (self.evidence, self.exempt, self.used, self.consumer):
             counts.append(0)
         return slot
 
@@ -54,6 +57,13 @@ class Columns:
         self.importance[slot] = NEUTRAL_IMPORTANCE if given is None else given
         self.evidence[slot] = percept.evidence
         self.exempt[slot] = percept.core
+        self.consumer[slot] = self._consumers.setdefault(percept.consumer, len(self._consumers))
+
+    def asked_by(self, consumer: str | None) -> int:
+        """The number by which rows are told for whom they are; -1 for nobody in particular."""
+        if consumer is None:
+            return -1
+        return self._consumers.get(consumer, len(self._consumers))  # of no row so far
 
     def clear(self, slot: int) -> None:
         """Leave a row that no pass touches."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from milkd.engine.distinctness import apart, distinct
+from milkd.engine.distinctness import OFF, apart, distinct
 from milkd.engine.results import Alike, Decision, Likeness, Match, View
-from milkd.engine.text import jaccard
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator
+    from collections.abc import Collection, Iterable
 
     from milkd.engine.commands import Now, Similar
+    from milkd.engine.kernels import Words
     from milkd.engine.marks import Marks
     from milkd.engine.memory import Memory
     from milkd.engine.references import Place
@@ -36,54 +36,85 @@ class Search:
 
 
 def search(
-    memory: Memory, text: str, scopes: Iterable[Scope], leave_out: Container[str] = ()
+    memory: Memory, text: str, scopes: Iterable[Scope], leave_out: Collection[str] = ()
 ) -> Search:
     """The near-duplicate of a text, and its look-alike; exact at any size.
 
     Of equally similar ones the earlier scope comes first (global before the session), then
     the older in the store.  The ids in `leave_out` do not count.
     """
-    found = Search()
     scopes = [scope for scope in scopes if len(scope)]
+    found, guard = Search(), _Guard(memory, text)
     if not scopes:
         return found
-    analyzer = memory.analyzer
-    wanted, level = analyzer.features(text), memory.params.distinctness_guard
-    marks: Marks | None = None  # taken when there is something to compare them with
-    rejected: tuple[float, Place] | None = None
+    wanted = memory.analyzer.vocabulary.features(text)
     for scope in scopes:
-        for similarity, slot in _similar_enough(memory, wanted, scope):
-            if scope.text(slot).id in leave_out:
-                continue
-            restated = similarity > found.similarity
-            resembled = level != "off" and (rejected is None or similarity > rejected[0])
-            if not (restated or resembled):
+        # Whom nothing may refuse, the best is enough.
+        only = guard.is_off and not leave_out
+        for similarity, slot in _similar_enough(memory, wanted, scope, only=only):
+            if similarity <= found.similarity and similarity <= guard.similarity:
                 break
-            marks = marks or analyzer.marks(text)
-            if level != "off" and apart(marks, scope.marks(slot), level, analyzer.stem):
-                if resembled:
-                    rejected = similarity, (scope, slot)
-            elif restated:
+            if leave_out and scope.text(slot).id in leave_out:
+                continue
+            if guard.objects(scope, slot, similarity):
+                continue
+            if similarity > found.similarity:
                 found.place, found.similarity = (scope, slot), similarity
-    if rejected is not None and marks is not None:
-        found.look_alike = _look_alike(memory, marks, *rejected)
+    found.look_alike = guard.look_alike()
     return found
 
 
-def _look_alike(memory: Memory, marks: Marks, similarity: float, place: Place) -> Match:
-    """A percept that the guard rejected, with the reason."""
-    scope, slot = place
-    percept, level = scope.percept(slot), memory.params.distinctness_guard
-    reason = distinct(marks, scope.marks(slot), level, memory.analyzer.stem)
-    return Match(percept.id, percept.content, percept.w, similarity, reason)
+class _Guard:
+    """Tells the rows apart from one text, and remembers the most similar that it refused.
+
+    Attributes:
+        similarity: Of that row; 0 for none, 1 where nothing is refused.
+    """
+
+    def __init__(self, memory: Memory, text: str) -> None:
+        self._analyzer = memory.analyzer
+        self._text = text
+        self._level = memory.params.distinctness_guard
+        self._marks: Marks | None = None  # taken when there is something to compare them with
+        self._refused: Place | None = None
+        self.is_off = self._level == OFF
+        self.similarity = 1.0 if self.is_off else 0.0
+
+    def objects(self, scope: Scope, slot: int, similarity: float) -> bool:
+        """Whether the row is another fact.  There may be ten thousand of them."""
+        if self.is_off:
+            return False
+        if self._marks is None:
+            self._marks = self._analyzer.marks(self._text)
+        known = scope.lookup.known_marks.get(slot) or scope.marks(slot)
+        if not apart(self._marks, known, self._level, self._analyzer.stem):
+            return False
+        if similarity > self.similarity:
+            self._refused, self.similarity = (scope, slot), similarity
+        return True
+
+    def look_alike(self) -> Match | None:
+        """The most similar percept that was refused, with the reason."""
+        if self._refused is None or self._marks is None:
+            return None
+        scope, slot = self._refused
+        percept = scope.percept(slot)
+        reason = distinct(self._marks, scope.marks(slot), self._level, self._analyzer.stem)
+        return Match(percept.id, percept.content, percept.w, self.similarity, reason)
 
 
 def similar(memory: Memory, command: Similar, now: Now) -> Decision:
     """What a text resembles, and which percept stating it would reinforce."""
     scopes = memory.visible(command.session)
-    ranked = sorted(_resembling(memory, command.text, scopes), key=lambda found: found[0])
+    wanted = memory.analyzer.vocabulary.features(command.text)
+    ranked = sorted(
+        (-similarity, rank, slot)
+        for rank, scope in enumerate(scopes)
+        for similarity, slot in scope.lookup.tokens.nearest(wanted, command.limit)
+    )
     likenesses = []
-    for (negative, _, _), (scope, slot) in ranked[: command.limit]:
+    for negative, rank, slot in ranked[: command.limit]:
+        scope = scopes[rank]
         percept = scope.percept(slot)
         view = View(percept, scope.name, memory.rank_score(percept, now.wall))
         likenesses.append(Likeness(view, -negative))
@@ -92,18 +123,11 @@ def similar(memory: Memory, command: Similar, now: Now) -> Decision:
 
 
 def _similar_enough(
-    memory: Memory, wanted: frozenset[str], scope: Scope
+    memory: Memory, wanted: Words, scope: Scope, *, only: bool
 ) -> list[tuple[float, int]]:
     """(similarity, row) over the threshold, the most similar and then the oldest first."""
-    found = scope.lookup.tokens.alike(wanted, memory.params.duplicate_threshold)
-    return sorted(found, key=lambda pair: (-pair[0], pair[1]))
-
-
-def _resembling(
-    memory: Memory, text: str, scopes: Iterable[Scope]
-) -> Iterator[tuple[tuple[float, int, int], Place]]:
-    wanted = memory.analyzer.features(text)
-    for rank, scope in enumerate(scopes):
-        for slot in scope.lookup.tokens.hits(wanted):
-            similarity = jaccard(wanted, scope.lookup.tokens.features(slot))
-            yield (-similarity, rank, slot), (scope, slot)
+    index, threshold = scope.lookup.tokens, memory.params.duplicate_threshold
+    if not only:
+        return index.alike(wanted, threshold)
+    best = index.most_alike(wanted, threshold)
+    return [] if best is None else [best]

@@ -73,7 +73,7 @@ class Engine:
 
     def configure(self, params: Params) -> None:
         """Put other knobs in force, from the next decision on."""
-        analyzer = Analyzer(params, self._memory.analyzer.lexicon)
+        analyzer = self._memory.analyzer.under(params)
         self._memory.analyzer = analyzer
         for scope in self._memory.scopes.values():
             scope.configure(analyzer)

@@ -5,14 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from milkd.engine.ordering import (
-    Entry,
-    Hits,
-    diverse,
-    ordered,
-    passes_consumer,
-    updates_first,
-)
+from milkd.engine.hits import Hits
+from milkd.engine.ordering import Entry, Gate, diverse, ordered, updates_first
 from milkd.engine.references import shown as shown_weight
 from milkd.engine.rendering import FRAME_BYTES, line_of, render
 from milkd.engine.results import Candidate, Decision, Injection
@@ -23,9 +17,7 @@ if TYPE_CHECKING:
 
     from milkd.engine.commands import Inject, Now
     from milkd.engine.memory import Memory
-    from milkd.engine.ordering import Gate
     from milkd.engine.references import Place
-    from milkd.engine.scope import Scope
 
 MIN_W = 0.4
 """Raw strength from which a fact is injected (model.md, Injection)."""
@@ -99,29 +91,21 @@ def _relevant(memory: Memory, command: Inject) -> Hits:
     A prompt without any word asks for nothing; under `strict` it passes everything.
     """
     if memory.analyzer.terms(command.prompt):
-        gated = memory.params.percept_relevance_gate
-        look_up = Hits.of if gated else Hits.everything
-        return look_up(memory, command.prompt, command.session)
+        rest = not memory.params.percept_relevance_gate
+        return Hits.of(memory, command.prompt, command.session, rest=rest)
     everything = memory.params.profile == "strict" or not memory.params.percept_relevance_gate
     if everything:
         return Hits.of(memory, "", command.session)
     return Hits.nothing(memory, command.session)
 
 
-def _gate(command: Inject) -> Gate:
-    def passes(scope: Scope, slot: int) -> bool:
-        return scope.columns.w[slot] >= MIN_W and passes_consumer(scope, slot, command.consumer)
-
-    return passes
-
-
 def _in_order(memory: Memory, command: Inject, hits: Hits, now: Now) -> Iterator[Entry]:
-    params, gate = memory.params, _gate(command)
-    entries = ordered(memory, hits, gate, now, by_hits=params.inject_order == "hits")
+    params, gate = memory.params, Gate(MIN_W, command.consumer)
+    by_hits, most = params.inject_order == "hits", _Budget.of(memory, command).max_facts
+    entries = ordered(memory, hits, gate, now, by_hits=by_hits, at_first=2 * most)
     if params.superseded:
         entries = updates_first(memory, hits, entries, gate, now)
     if params.diversity in ("inject", "both"):
-        most = _Budget.of(memory, command).max_facts
         entries = diverse(memory, entries, most, superseded=False)
     return entries
 

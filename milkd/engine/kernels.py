@@ -9,11 +9,16 @@ from __future__ import annotations
 
 import os
 
+from milkd.engine._index_py import TokenIndex
 from milkd.engine._kernels_py import ABI
+from milkd.engine._words_py import Vocabulary, Words
 
 __all__ = [
     "DESCRIPTION",
     "USING_EXTENSION",
+    "TokenIndex",
+    "Vocabulary",
+    "Words",
     "accrue",
     "at_least",
     "at_most",

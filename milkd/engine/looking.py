@@ -23,7 +23,7 @@ def list_page(memory: Memory, command: List, now: Now) -> Decision:
         "session": memory.visible(command.session)[1:],
         "archive": (memory.scopes[ARCHIVE],),
     }[command.scope]
-    scored = [(scope, memory.column_scores(scope, now.wall, by_use=False)) for scope in scopes]
+    scored = [(scope, memory.column_scores(scope, now.wall)) for scope in scopes]
     views = [
         View(percept, scope.name, scores[slot])
         for scope, scores in scored

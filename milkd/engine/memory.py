@@ -106,16 +106,13 @@ class Memory:
         u = freshness(min(percept.updated_at, wall), self.params)
         return rank_score(percept.w, percept.evidence, u, recency_scale(wall, self.params))
 
-    def column_scores(self, scope: Scope, wall: float, *, by_use: bool = True) -> array[float]:
-        """The order_score of every row of a scope by slot; without `by_use` the rank_score."""
+    def column_scores(self, scope: Scope, wall: float) -> array[float]:
+        """The rank_score of every row of a scope by slot."""
         columns, c = scope.columns, recency_scale(wall, self.params)
         scores = kernels.rank_scores(columns.w, columns.evidence, columns.u, c)
         if scope.latest > wall:
             for slot in scope.slots.values():
                 scores[slot] = self._rank_of_row(scope, slot, wall, c)
-        if by_use and self.params.importance_weight:
-            for slot in scope.slots.values():
-                scores[slot] = order_score(scores[slot], columns.importance[slot], self.params)
         return scores
 
     def row_score(self, scope: Scope, slot: int, wall: float, c: float) -> float:

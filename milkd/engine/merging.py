@@ -9,7 +9,7 @@ from milkd.engine import engrams
 from milkd.engine.changes import EdgeActed, Shown
 from milkd.engine.columns import NEUTRAL_IMPORTANCE
 from milkd.engine.distinctness import apart
-from milkd.engine.index import TokenIndex
+from milkd.engine.kernels import TokenIndex
 from milkd.engine.percept import GLOBAL, Edge, Percept, Producer, Wording
 from milkd.engine.wordings import with_wording
 
@@ -29,12 +29,12 @@ class Twins:
     def __init__(self, draft: Draft) -> None:
         self._draft = draft
         self._promoted: list[str] = []
-        self._index = TokenIndex()
+        self._index = TokenIndex(draft.memory.analyzer.vocabulary)
         self._related: dict[str, set[str]] | None = None
 
     def note(self, percept: Percept) -> None:
         """The percept is in global from now on."""
-        features = self._draft.memory.analyzer.features(percept.content)
+        features = self._draft.memory.analyzer.vocabulary.features(percept.content)
         self._index.add(len(self._promoted), features)
         self._promoted.append(percept.id)
 
@@ -60,7 +60,7 @@ class Twins:
     def _alike(self, percept: Percept) -> Iterator[Percept]:
         """Globals that are similar enough, the most similar and then the oldest first."""
         here, threshold = self._draft.scope(GLOBAL), self._draft.params.duplicate_threshold
-        wanted = self._draft.memory.analyzer.features(percept.content)
+        wanted = self._draft.memory.analyzer.vocabulary.features(percept.content)
         rows = here.base.lookup.tokens.alike(wanted, threshold)
         found = [(-likeness, 0, slot, here.base.text(slot).id) for likeness, slot in rows]
         fresh = self._index.alike(wanted, threshold)

@@ -7,21 +7,18 @@ who needs five percepts has five worked out, and a few.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from milkd.engine.ranking import recency_scale
-from milkd.engine.text import fold, jaccard
+from milkd.engine.ranking import Ranking, freshness, recency_scale
+from milkd.engine.text import jaccard
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from milkd.engine.commands import Now
+    from milkd.engine.hits import Hits
     from milkd.engine.memory import Memory
     from milkd.engine.scope import Scope
-
-    Gate = Callable[[Scope, int], bool]
-    """Whether a row may come back at all."""
 
 
 class Entry(NamedTuple):
@@ -41,83 +38,107 @@ class Entry(NamedTuple):
         return self.scope.text(self.slot).id
 
 
-class Hits:
-    """The visible rows that share terms with a text, with the number of hits and its weight."""
+class Gate(NamedTuple):
+    """Which rows may come back at all.
 
-    def __init__(self, scopes: tuple[Scope, ...], counts: list[Counter[int]]) -> None:
-        self.scopes = scopes
-        self.counts = counts
-        self.weights: list[Mapping[int, float]] = list(counts)
+    Attributes:
+        min_w: Rows of less weight may not.
+        consumer: The asker; None is nobody in particular, to whom every row may.
+    """
 
-    @classmethod
-    def of(cls, memory: Memory, text: str, session: str | None) -> Hits:
-        """Look a text up.
+    min_w: float
+    consumer: str | None
 
-        An empty text fits every row without a hit; one of signs alone is looked for as it
-        stands.
-        """
-        scopes = memory.visible(session)
-        terms, plain = memory.analyzer.terms(text), fold(text).strip()
-        if not terms:
-            return cls(scopes, [_literally(memory, scope, plain) for scope in scopes])
-        hits = cls(scopes, [scope.lookup.terms.hits(terms) for scope in scopes])
-        if memory.params.hit_weight == "idf":
-            hits.weigh(terms)
-        return hits
-
-    @classmethod
-    def nothing(cls, memory: Memory, session: str | None) -> Hits:
-        """No row at all."""
-        scopes = memory.visible(session)
-        return cls(scopes, [Counter() for _ in scopes])
-
-    @classmethod
-    def everything(cls, memory: Memory, text: str, session: str | None) -> Hits:
-        """Look a text up, and take the rows that share nothing with it as well."""
-        hits = cls.of(memory, text, session)
-        for rank, scope in enumerate(hits.scopes):
-            rest = dict.fromkeys(scope.slots.values(), 0)
-            hits.weights[rank] = {**rest, **hits.weights[rank]}
-            hits.counts[rank] = Counter({**rest, **hits.counts[rank]})
-        return hits
-
-    def weigh(self, terms: frozenset[str]) -> None:
-        """Let a rare term count for more: log(1 + N/df) over what is visible."""
-        total = sum(len(scope) for scope in self.scopes)
-        weights: list[dict[int, float]] = [{} for _ in self.scopes]
-        for term in sorted(terms):  # in a fixed order: sums of floats depend on it
-            postings = [scope.lookup.terms.rows(term) for scope in self.scopes]
-            frequency = sum(map(len, postings))
-            weight = math.log1p(total / frequency) if frequency else 0.0
-            for found, posting in zip(weights, postings, strict=True):
-                for slot in posting:
-                    found[slot] = found.get(slot, 0.0) + weight
-        self.weights = list(weights)
-
-    def __len__(self) -> int:
-        return sum(map(len, self.counts))
+    def passes(self, scope: Scope, slot: int) -> bool:
+        """Whether a row may."""
+        return scope.columns.w[slot] >= self.min_w and passes_consumer(scope, slot, self.consumer)
 
 
-def ordered(memory: Memory, hits: Hits, gate: Gate, now: Now, *, by_hits: bool) -> Iterator[Entry]:
+OPEN = Gate(-math.inf, None)
+"""Every row may come back."""
+
+
+def ordered(
+    memory: Memory, hits: Hits, gate: Gate, now: Now, *, by_hits: bool, at_first: int = 8
+) -> Iterator[Entry]:
     """The rows that pass the gate, best first.
 
     By falling weight of hits, then by score, then global before the session and the older
     in the store first.
+
+    Args:
+        by_hits: Whether the hits come before the score.
+        at_first: As many are probably wanted; who goes on gets the others too.
     """
-    weights = hits.weights if by_hits else [dict.fromkeys(counts, 0) for counts in hits.counts]
-    levels = [_by_level(found) for found in weights]
-    scorers = [
-        _scorer(memory, scope, len(counts), now)
-        for scope, counts in zip(hits.scopes, hits.counts, strict=True)
-    ]
-    for weight in sorted({weight for level in levels for weight in level}, reverse=True):
-        entries = [
-            Entry(scope, slot, hits.counts[rank][slot], scorers[rank](slot))
-            for rank, scope in enumerate(hits.scopes)
-            for slot in sorted(levels[rank].get(weight, ()))
-            if gate(scope, slot)
+    if hits.words is None:
+        yield from _told(memory, hits, gate, now, by_hits=by_hits)
+        return
+    rankings = [ranking(memory, scope, hits, gate, now, by_hits=by_hits) for scope in hits.scopes]
+    given, wanted = 0, max(1, at_first)
+    while True:
+        tops = [
+            scope.lookup.terms.top(hits.words, wanted, each)
+            for scope, each in zip(hits.scopes, rankings, strict=True)
         ]
-        yield from sorted(entries, key=lambda entry: -entry.score)  # stable
+        # As long as one of the scopes has more, only the first so many are known.
+        entries = _merged(hits, tops, by_hits=by_hits)
+        yield from entries[given:wanted]
+        if all(len(top) < wanted for top in tops):
+            yield from entries[max(given, wanted) :]
+            return
+        given, wanted = wanted, wanted * 8
+
+
+def ranking(
+    memory: Memory, scope: Scope, hits: Hits, gate: Gate, now: Now, *, by_hits: bool
+) -> Ranking:
+    """How the rows of a scope are put in order."""
+    columns, params = scope.columns, memory.params
+    return Ranking(
+        columns.w,
+        columns.evidence,
+        columns.u,
+        columns.updated_at,
+        columns.importance,
+        columns.consumer,
+        gate.min_w,
+        columns.asked_by(gate.consumer),
+        recency_scale(now.wall, params),
+        now.wall,
+        freshness(now.wall, params),
+        params.importance_weight,
+        hits.weights,
+        by_hits,
+        hits.rest,
+    )
+
+
+def _merged(hits: Hits, tops: list[list[tuple[int, float, int]]], *, by_hits: bool) -> list[Entry]:
+    """The best rows of each scope in one order."""
+    entries = [
+        (-hits.level(rank, slot, count) if by_hits else 0.0, -score, rank, slot, count)
+        for rank, top in enumerate(tops)
+        for count, score, slot in top
+    ]
+    if sum(map(bool, tops)) > 1:
+        entries.sort()
+    return [
+        Entry(hits.scopes[rank], slot, count, -negative)
+        for _, negative, rank, slot, count in entries
+    ]
+
+
+def _told(memory: Memory, hits: Hits, gate: Gate, now: Now, *, by_hits: bool) -> Iterator[Entry]:
+    """The rows that were told one by one, in the same order."""
+    c = recency_scale(now.wall, memory.params)
+    entries = [
+        Entry(scope, slot, count, memory.row_score(scope, slot, now.wall, c))
+        for rank, scope in enumerate(hits.scopes)
+        for slot, count in sorted(hits.counts[rank].items())
+        if gate.passes(scope, slot)
+    ]
+    # Stable: of equals the one in the earlier scope, and then the older one, stays first.
+    yield from sorted(entries, key=lambda e: (-e.hits if by_hits else 0, -e.score))
 
 
 def updates_first(
@@ -172,7 +193,7 @@ def diverse(
         if entry.superseded_by is not None and not superseded:
             yield entry
             continue
-        features = entry.scope.lookup.tokens.features(entry.slot)
+        features = entry.scope.lookup.tokens.strings(entry.slot)
         if any(jaccard(features, other) > threshold for other in chosen):
             deferred.append(entry)
             continue
@@ -187,33 +208,6 @@ def passes_consumer(scope: Scope, slot: int, consumer: str | None) -> bool:
     return consumer is None or scope.text(slot).consumer in (None, consumer)
 
 
-def _literally(memory: Memory, scope: Scope, plain: str) -> Counter[int]:
-    """The rows that have the text as it stands; all, without a hit, for no text."""
-    if not plain:
-        return Counter(dict.fromkeys(scope.slots.values(), 0))
-    searched = memory.analyzer.searched
-    return Counter(
-        slot
-        for slot in scope.slots.values()
-        if any(plain in fold(text) for text in searched(scope.text(slot)))
-    )
-
-
-def _by_level(weights: Mapping[int, float]) -> dict[float, list[int]]:
-    levels: dict[float, list[int]] = {}
-    for slot, weight in weights.items():
-        levels.setdefault(weight, []).append(slot)
-    return levels
-
-
-def _scorer(memory: Memory, scope: Scope, rows: int, now: Now) -> Callable[[int], float]:
-    """The order_score of a row: looked up in a column where many are wanted, else worked out."""
-    if rows > len(scope) // 8:
-        return memory.column_scores(scope, now.wall).__getitem__
-    c = recency_scale(now.wall, memory.params)
-    return lambda slot: memory.row_score(scope, slot, now.wall, c)
-
-
 def _updaters(memory: Memory, hits: Hits, percept_id: str, gate: Gate, now: Now) -> Iterator[Entry]:
     """The visible percepts that update one and pass the gate, the latest stated first."""
     ids = [i for scope in hits.scopes for i in scope.updaters.get(percept_id, ())]
@@ -221,6 +215,6 @@ def _updaters(memory: Memory, hits: Hits, percept_id: str, gate: Gate, now: Now)
     for updater in reversed(ids):
         for rank, scope in enumerate(hits.scopes):
             slot = scope.slots.get(updater)
-            if slot is not None and gate(scope, slot):
+            if slot is not None and gate.passes(scope, slot):
                 score = memory.row_score(scope, slot, now.wall, c)
-                yield Entry(scope, slot, hits.counts[rank][slot], score)
+                yield Entry(scope, slot, hits.of_row(rank, slot), score)

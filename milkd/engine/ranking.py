@@ -12,14 +12,57 @@ of operations is the definition; the kernels follow it to the last bit.
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING, NamedTuple
 
 from milkd.engine.params import DAY_S, Params
+
+if TYPE_CHECKING:
+    from array import array
 
 EPOCH = 1_767_225_600.0  # 2026-01-01T00:00:00Z; any fixed instant serves
 EVIDENCE_WEIGHT = 0.05
 EVIDENCE_CAP = 4
 # 2^±1000 is finite, and 1,000 half-lives leave nothing of a boost either way.
 _MAX_EXPONENT = 1000.0
+
+
+class Ranking(NamedTuple):
+    """What an index needs to know to put the rows of a scope in order.
+
+    The columns are the scope's, one value a slot; none is changed.
+    """
+
+    w: array[float]
+    """Weights in [0, 1], typecode "d"."""
+    evidence: array[int]
+    """Corroborations, typecode "I"."""
+    u: array[float]
+    """Freshness of the rows, typecode "d"."""
+    updated_at: array[float]
+    """Wall times in seconds, typecode "d"; a row with a later one than `wall` is as fresh as
+    `u_now`."""
+    importance: array[float]
+    """Usefulness in [0, 1], neutral at 0.5, typecode "d"."""
+    consumer: array[int]
+    """For whom a row is meant, by number; 0 for everybody, typecode "I"."""
+    min_w: float
+    """Rows of less weight don't come back."""
+    asked_by: int
+    """The asker's number; -1: nobody in particular, to whom every row may come back."""
+    c: float
+    """`recency_scale` of the moment."""
+    wall: float
+    """The moment, in seconds."""
+    u_now: float
+    """`freshness` of the moment."""
+    importance_weight: float
+    """How much usefulness moves a score (`order_score`)."""
+    weights: array[float] | None = None
+    """What each word looked for weighs, in the order of the words, typecode "d"; None: alike."""
+    by_hits: bool = True
+    """Whether the words that a row shares come before its score."""
+    rest: bool = False
+    """Whether rows come back that share none."""
 
 
 def freshness(updated_at: float, params: Params) -> float:

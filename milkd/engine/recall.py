@@ -5,9 +5,11 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from milkd.engine.hits import Hits
 from milkd.engine.ordering import (
+    OPEN,
     Entry,
-    Hits,
+    Gate,
     diverse,
     ordered,
     passes_consumer,
@@ -22,8 +24,6 @@ if TYPE_CHECKING:
 
     from milkd.engine.commands import Now, Query
     from milkd.engine.memory import Memory
-    from milkd.engine.ordering import Gate
-    from milkd.engine.scope import Scope
 
 BEST = "among the best"
 
@@ -42,21 +42,13 @@ def query(memory: Memory, command: Query, now: Now) -> Decision:
 
 
 def _in_order(memory: Memory, command: Query, hits: Hits, now: Now) -> Iterator[Entry]:
-    gate = _gate(command)
-    entries = ordered(memory, hits, gate, now, by_hits=True)
+    gate = Gate(command.min_confidence, command.consumer)
+    entries = ordered(memory, hits, gate, now, by_hits=True, at_first=command.max_results)
     if memory.params.superseded:
         entries = updates_first(memory, hits, entries, gate, now)
     if memory.params.diversity in ("query", "both"):
         entries = diverse(memory, entries, command.max_results, superseded=True)
     return entries
-
-
-def _gate(command: Query) -> Gate:
-    def passes(scope: Scope, slot: int) -> bool:
-        strong = scope.columns.w[slot] >= command.min_confidence
-        return strong and passes_consumer(scope, slot, command.consumer)
-
-    return passes
 
 
 def _hit(memory: Memory, entry: Entry, now: Now) -> Hit:
@@ -70,7 +62,7 @@ def _candidates(
 ) -> Iterator[Candidate]:
     """Every row with a hit, and why it is in or out."""
     included = {entry.id for entry in chosen}
-    everything = ordered(memory, hits, lambda _scope, _slot: True, now, by_hits=True)
+    everything = ordered(memory, hits, OPEN, now, by_hits=True)
     rest = (entry for entry in everything if entry.id not in included)
     for entry in (*chosen, *rest):
         percept = entry.scope.percept(entry.slot)
