@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from milkd.engine.changes import PerceptPut
 from milkd.store.merging import merge
+from milkd.store.seal import Seal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,11 +51,15 @@ def without_forgotten(
 ) -> ScopeImage:
     """An image without what was forgotten in another scope, and not taken in again after that.
 
-    Milk may have been stopped between two files, and a hand may have put it back.
+    Milk may have been stopped between two files, and a hand may have put it back.  What milkd
+    itself saved later than it forgot it was taken in again.
     """
+    loaded = found.loaded
+    saved = loaded.image.percepts if loaded.sealed is Seal.OURS else ()
     again = {
         change.percept.id
         for seq, change in found.replay
         if isinstance(change, PerceptPut) and seq > forgotten.get(change.percept.id, seq)
     }
+    again |= {each.id for each in saved if loaded.seq > forgotten.get(each.id, loaded.seq)}
     return engine.without(image, forgotten.keys() - again)

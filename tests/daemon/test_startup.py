@@ -70,6 +70,13 @@ class Failing(HomeFiles):
         return super().open(path, flags, mode)
 
 
+class Clinging(HomeFiles):
+    """A disk that deletes nothing."""
+
+    def unlink(self, path: str) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+
 async def lived(home: Home) -> dict[str, ScopeImage]:
     """Something of everything; what there is then."""
     await home.enter("s1")
@@ -311,6 +318,19 @@ async def test_a_scrub_that_a_crash_cut_off_is_finished(directory: Path) -> None
     assert [name for name, data in everything.items() if b"secret" in data] == []
     assert [name for name, data in everything.items() if b"fact a" in data] == []
     assert [name for name in everything if "journal." in name] == []
+
+
+async def test_what_is_recorded_anew_and_saved_before_the_scrub_is_finished_stays(
+    directory: Path,
+) -> None:
+    async with open_home(directory, files=Clinging()) as home:
+        await home.put(put("a"))
+        await home.put(PerceptDropped("global", "a"), scrub=("a",))
+        await home.put(put("a"))
+        await home.save()
+    assert ids(directory / "global.json") == ["a"]
+    async with open_home(directory) as home:
+        assert home.ids() == ["a"]
 
 
 async def test_what_is_recorded_anew_after_it_was_forgotten_stays(directory: Path) -> None:
