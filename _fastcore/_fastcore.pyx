@@ -1,129 +1,52 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True, freethreading_compatible=True
-"""The column passes of milkd.engine._kernels_py, compiled.
+"""The column passes and the indexes of milkd.engine, compiled.
 
-The reference says what each function means; this module returns the same
-values to the last bit, from the same operations in the same order.  Directives
-count only on the first line of the file.
+The references say what each name means: `_kernels_py`, `_words_py` and `_index_py`.
+This module returns the same values to the last bit, from the same operations in
+the same order.  Directives count only on the first line of the file.
 
-The arrays belong to the caller and are written in place: one table belongs to
-one thread.  The interpreter lock is kept, because an array could be resized by
-another thread as soon as it were released.
+Columns belong to the caller and are written in place.  One table, one vocabulary
+and the indexes over it belong to one thread.  The passes keep the interpreter
+lock, because an array could be resized by another thread as soon as it were
+released; a long search of an index releases it and holds what it reads.
 """
 
 from cpython cimport array
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.float cimport PyFloat_FromDouble
+from cpython.list cimport PyList_New, PyList_SET_ITEM
+from cpython.long cimport PyLong_FromUnsignedLong
+from cpython.ref cimport Py_INCREF
+from cpython.unicode cimport PyUnicode_DecodeUTF8
+from libc.math cimport INFINITY, sqrt
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc, qsort, realloc
+from libc.string cimport memcmp, memcpy, memmove, memset
 
+import os
 from array import array as column_type
 
-cdef array.array DOUBLES = column_type("d")
+from milkd.engine.text import STOP_WORDS, fold
 
-ABI = 1
+cimport cython
 
+cdef extern from "Python.h":
+    bint PyUnicode_IS_ASCII(object)
+    void* PyUnicode_1BYTE_DATA(object)
+    Py_ssize_t PyUnicode_GET_LENGTH(object)
 
-cdef array.array checked(str name, object column, str typecode):
-    if not isinstance(column, column_type) or column.typecode != typecode:
-        raise TypeError(f"{name}: expected array({typecode!r}), found {described(column)}")
-    return column
+ABI = 2
 
-
-cdef str described(object column):
-    if isinstance(column, column_type):
-        return f"array({column.typecode!r})"
-    return type(column).__name__
-
-
-cdef Py_ssize_t rows_of(list columns) except -1:
-    cdef Py_ssize_t rows = len(columns[0])
-    for column in columns:
-        if len(column) != rows:
-            raise ValueError(
-                f"columns of {' and '.join([str(len(c)) for c in columns])} rows, "
-                "all must have the same length"
-            )
-    return rows
-
-
-def decay(w, exempt, double factor, double floor):
-    cdef array.array weights = checked("w", w, "d")
-    cdef array.array passed_by = checked("exempt", exempt, "B")
-    cdef Py_ssize_t rows = rows_of([weights, passed_by])
-    return decay_rows(weights.data.as_doubles, passed_by.data.as_uchars, rows, factor, floor)
-
-
-cdef Py_ssize_t decay_rows(
-    double* w, const unsigned char* exempt, Py_ssize_t rows, double factor, double floor
-) noexcept nogil:
-    cdef Py_ssize_t row, smaller = 0
-    cdef double before
-    for row in range(rows):
-        before = w[row]
-        if not exempt[row] and before > floor:
-            w[row] = floor + (before - floor) * factor
-            smaller += w[row] < before
-    return smaller
-
-
-def accrue(idle_s, used, double elapsed_s):
-    cdef array.array idle = checked("idle_s", idle_s, "d")
-    cdef array.array in_use = checked("used", used, "B")
-    cdef Py_ssize_t rows = rows_of([idle, in_use])
-    accrue_rows(idle.data.as_doubles, in_use.data.as_uchars, rows, elapsed_s)
-
-
-cdef void accrue_rows(
-    double* idle_s, const unsigned char* used, Py_ssize_t rows, double elapsed_s
-) noexcept nogil:
-    cdef Py_ssize_t row
-    for row in range(rows):
-        if not used[row]:
-            idle_s[row] += elapsed_s
-
-
-def rank_scores(w, evidence, u, double c):
-    cdef array.array weights = checked("w", w, "d")
-    cdef array.array counts = checked("evidence", evidence, "I")
-    cdef array.array freshness = checked("u", u, "d")
-    cdef Py_ssize_t rows = rows_of([weights, counts, freshness])
-    cdef array.array scores = array.clone(DOUBLES, rows, zero=False)
-    score_rows(
-        scores.data.as_doubles,
-        weights.data.as_doubles,
-        counts.data.as_uints,
-        freshness.data.as_doubles,
-        rows,
-        c,
-    )
-    return scores
-
-
-cdef void score_rows(
-    double* scores,
-    const double* w,
-    const unsigned int* evidence,
-    const double* u,
-    Py_ssize_t rows,
-    double c,
-) noexcept nogil:
-    cdef Py_ssize_t row
-    cdef double e
-    for row in range(rows):
-        # EVIDENCE_WEIGHT and EVIDENCE_CAP of milkd.engine.ranking
-        e = 0.05 * (evidence[row] if evidence[row] < 4 else 4)
-        scores[row] = w[row] * (1.0 + e) * (1.0 + c * u[row])
-
-
-def at_most(w, exempt, double threshold):
-    cdef array.array weights = checked("w", w, "d")
-    cdef array.array passed_by = checked("exempt", exempt, "B")
-    cdef Py_ssize_t row, rows = rows_of([weights, passed_by])
-    cdef const double* values = weights.data.as_doubles
-    cdef const unsigned char* skip = passed_by.data.as_uchars
-    return [row for row in range(rows) if not skip[row] and values[row] <= threshold]
-
-
-def at_least(values, exempt, double threshold):
-    cdef array.array column = checked("values", values, "d")
-    cdef array.array passed_by = checked("exempt", exempt, "B")
-    cdef Py_ssize_t row, rows = rows_of([column, passed_by])
-    cdef const double* numbers = column.data.as_doubles
-    cdef const unsigned char* skip = passed_by.data.as_uchars
-    return [row for row in range(rows) if not skip[row] and numbers[row] >= threshold]
+include "columns.pxi"
+include "best.pxi"
+include "lowest.pxi"
+include "cells.pxi"
+include "hashing.pxi"
+include "vocabulary.pxi"
+include "postings.pxi"
+include "wanted.pxi"
+include "alike.pxi"
+include "counting.pxi"
+include "top.pxi"
+include "ranking.pxi"
+include "index.pxi"

@@ -2,11 +2,12 @@
 
     python bench/serving.py
 
-Three servers, each in a process of its own: a bare loop on Trio's lowest level and a
-Trio stream that sends each reply by itself answer a small question with a fact, milkd
-answers `ping`.  All of it runs on one processor: waking another one costs as much as the
-rest.  Ratios are of figures from the same run, medians over rounds in turns.  Exit code 1
-beyond a limit.
+Servers, each in a process of its own: the two of `loops.py` answer a small question with a
+fact; milkd answers pings, looks for a near-duplicate among 10,000 facts, and recalls ten of
+100,000.  The client packs and decodes what it says; where only the server is measured,
+questions were packed beforehand, answers are skipped over, and the loops are asked so, too.
+All of it runs on one processor: waking another one costs as much as the rest.  Ratios are of
+figures from the same run, medians over rounds in turns.  Exit code 1 beyond a limit.
 """
 
 from __future__ import annotations
@@ -19,27 +20,34 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from functools import partial
+from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgpack
-import trio
 
 import milkd
 from milkd.rpc.protocol import Connection
 
+sys.path.append(str(Path(__file__).resolve().parents[1]))  # last: milkd is the installed one
+
+from bench.stored import asked, configured, restated, stored
+
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
+    from collections.abc import Callable, Iterator
 
-    Handler = Callable[[trio.SocketStream], Awaitable[None]]
+    Figures = dict[str, list[float]]
 
+LOOPS = Path(__file__).with_name("loops.py")
 UNPACKER = msgpack.Unpacker()
 ROUNDS = 7
 CALLS = 2_000  # one by one, a round
+QUESTIONS = 500  # of a store, a round
 CLIENTS, DEPTH = 8, 16
 SECONDS = 0.5  # of pipelining, a round
+FEW, MANY = 10_000, 100_000  # facts
 PINGS = b"".join(Connection.request(number, "ping", {}) for number in range(DEPTH))
 PONGS = b"".join(Connection.response(number, {}) for number in range(DEPTH))
 QUESTION = {
@@ -48,25 +56,17 @@ QUESTION = {
     "min_confidence": 0.4,
     "limit": 10,
 }
-FACT = {
-    "id": "9d2f6a4c-3c1b-4f0e-8f57-1b2c3d4e5f60",
-    "content": "deploys go through the east cluster while the west one is down",
-    "w": 0.85,
-    "hits": 4,
-    "rank_score": 0.97,
-    "producer": "user",
-}
 LIMITS = {
+    "bare loop / one send a reply, one question": 0.85,
     "a ping by the client / a question to the bare loop": 1.3,
     "one send a reply / milkd, 8 × 16 pings a second": 0.25,
+    f"near-duplicate among {FEW:,} / bare loop": 1.3,
+    f"recall of {MANY:,} / bare loop": 3.0,
 }
 
 
 def main() -> int:
     """Measure and print; returns the exit code."""
-    if sys.argv[1:2] == ["--serve"]:
-        trio.run(_serve, {"bare": _bare, "each": _each}[sys.argv[2]], sys.argv[3])
-        return 0
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     with tempfile.TemporaryDirectory(prefix="mk-") as directory:
         found = _measured(Path(directory))
@@ -77,41 +77,79 @@ def main() -> int:
 
 
 def _measured(directory: Path) -> dict[str, float]:
-    bare, each, own = (str(directory / name) for name in ("bare", "each", "own"))
-    store = str(directory / "store")
-    times: dict[str, list[float]] = {"bare": [], "each": [], "client": []}
-    rates: dict[str, list[float]] = {"bare": [], "each": [], "own": []}
+    paths = {name: str(directory / name) for name in ("bare", "each", "own", "few", "many")}
+    facts = {"few": stored(directory / "few.d", FEW), "many": stored(directory / "many.d", MANY)}
+    config = configured(directory / "config.json")
+    times: Figures = {}
+    rates: Figures = {}
     with ExitStack() as stack:
-        here = [sys.executable, __file__, "--serve"]
-        stack.enter_context(_running([*here, "bare", bare], bare))
-        stack.enter_context(_running([*here, "each", each], each))
-        daemon = [sys.executable, "-m", "milkd", "--store", store, "--socket", own]
-        stack.enter_context(_running(daemon, own))
-        client = stack.enter_context(milkd.Client(own, store=store))
+        for name in ("bare", "each"):
+            command = [sys.executable, str(LOOPS), name, paths[name]]
+            stack.enter_context(_running(command, paths[name]))
+        for name in ("own", "few", "many"):
+            where = ["--store", f"{paths[name]}.d", "--config", str(config)]
+            command = [sys.executable, "-m", "milkd", *where, "--socket", paths[name]]
+            stack.enter_context(_running(command, paths[name]))
+        client = milkd.Client(paths["own"], store=f"{paths['own']}.d")
+        stack.enter_context(client)
+        packed = _packed(facts)
         for _ in range(ROUNDS):
-            for name, path in (("bare", bare), ("each", each)):
-                with _connected(path) as sock:
-                    times[name].append(_median(partial(_exchange, sock)))
-                rates[name].append(_pipelined(path))
-            rates["own"].append(_pipelined(own))
-            times["client"].append(_median(partial(client.call, "ping")))
-    micro = {name: statistics.median(values) * 1e6 for name, values in times.items()}
-    rate = {name: statistics.median(values) for name, values in rates.items()}
+            for name in ("bare", "each"):
+                with _connected(paths[name]) as sock:
+                    _note(times, name, _median(partial(_exchange, sock), CALLS))
+            for name in ("bare", "each", "own"):
+                _note(rates, name, _pipelined(paths[name]))
+            _note(times, "client", _median(partial(client.call, "ping"), CALLS))
+            for name, questions in packed.items():
+                with _connected(paths[name]) as sock:
+                    ask = partial(_skip, sock, cycle(questions))
+                    _note(times, f"packed, {name}", _median(ask, QUESTIONS))
+    return _compared(
+        {name: statistics.median(values) * 1e6 for name, values in times.items()},
+        {name: statistics.median(values) for name, values in rates.items()},
+    )
+
+
+def _compared(micro: dict[str, float], rate: dict[str, float]) -> dict[str, float]:
+    bare = micro["packed, bare"]
     return {
         "bare loop, one question, µs": micro["bare"],
         "one send a reply, one question, µs": micro["each"],
         "milkd, one ping by the client, µs": micro["client"],
+        "bare loop, one question packed beforehand, µs": bare,
+        f"milkd, near-duplicate among {FEW:,}, µs": micro["packed, few"],
+        f"milkd, recall of {MANY:,}, µs": micro["packed, many"],
         "bare loop, 8 × 16 pings a second": rate["bare"],
         "one send a reply, 8 × 16 pings a second": rate["each"],
         "milkd, 8 × 16 pings a second": rate["own"],
+        "bare loop / one send a reply, one question": bare / micro["packed, each"],
         "a ping by the client / a question to the bare loop": micro["client"] / micro["bare"],
         "one send a reply / milkd, 8 × 16 pings a second": rate["each"] / rate["own"],
+        f"near-duplicate among {FEW:,} / bare loop": micro["packed, few"] / bare,
+        f"recall of {MANY:,} / bare loop": micro["packed, many"] / bare,
     }
 
 
-def _median(call: Callable[[], object]) -> float:
+def _note(figures: Figures, name: str, value: float) -> None:
+    figures.setdefault(name, []).append(value)
+
+
+def _packed(facts: dict[str, list[str]]) -> dict[str, list[bytes]]:
+    """The questions to each server."""
+    near = [{"text": text, "limit": 1} for text in restated(facts["few"], QUESTIONS)]
+    recalled = [{"text": text, "max_results": 10} for text in asked(facts["many"], QUESTIONS)]
+    small = [Connection.request(1, "query", QUESTION)]
+    return {
+        "bare": small,
+        "each": small,
+        "few": [Connection.request(1, "similar", arguments) for arguments in near],
+        "many": [Connection.request(1, "query", arguments) for arguments in recalled],
+    }
+
+
+def _median(call: Callable[[], object], calls: int) -> float:
     times = []
-    for _ in range(CALLS):
+    for _ in range(calls):
         began = time.perf_counter()
         call()
         times.append(time.perf_counter() - began)
@@ -123,6 +161,18 @@ def _exchange(sock: socket.socket) -> None:
     sock.sendall(msgpack.packb([0, 1, "query", [QUESTION]]))
     UNPACKER.feed(sock.recv(65_536))
     assert UNPACKER.unpack()[2] is None
+
+
+def _skip(sock: socket.socket, requests: Iterator[bytes]) -> None:
+    """Send what was packed beforehand, and wait for the end of the answer."""
+    sock.sendall(next(requests))
+    while True:
+        UNPACKER.feed(sock.recv(65_536))
+        try:
+            UNPACKER.skip()
+        except msgpack.OutOfData:
+            continue
+        return
 
 
 def _pipelined(path: str) -> float:
@@ -169,47 +219,6 @@ def _connected(path: str) -> Iterator[socket.socket]:
     with socket.socket(socket.AF_UNIX) as sock:
         sock.connect(path)
         yield sock
-
-
-async def _serve(handler: Handler, path: str) -> None:
-    sock = trio.socket.socket(trio.socket.AF_UNIX)
-    await sock.bind(path)
-    sock.listen(128)
-
-    async def guarded(stream: trio.SocketStream) -> None:
-        with suppress(OSError, trio.BrokenResourceError):
-            await handler(stream)
-
-    await trio.serve_listeners(guarded, [trio.SocketListener(sock)])
-
-
-def _answer(message: list[object]) -> bytes:
-    """A fact to a question, nothing to a ping."""
-    answer: bytes = msgpack.packb([1, message[1], None, FACT if message[3] else {}])
-    return answer
-
-
-async def _bare(stream: trio.SocketStream) -> None:
-    """One trip through the scheduler a read, one send for all that it asks."""
-    sock = socket.socket(fileno=os.dup(stream.socket.fileno()))
-    sock.setblocking(False)
-    unpacker = msgpack.Unpacker()
-    with sock:
-        while True:
-            await trio.lowlevel.wait_readable(sock)
-            if not (data := sock.recv(65_536)):
-                return
-            unpacker.feed(data)
-            sock.sendall(b"".join([_answer(message) for message in unpacker]))
-
-
-async def _each(stream: trio.SocketStream) -> None:
-    """The obvious server: a stream, and a send for each reply."""
-    unpacker = msgpack.Unpacker()
-    while data := await stream.receive_some(65_536):
-        unpacker.feed(data)
-        for message in unpacker:
-            await stream.send_all(_answer(message))
 
 
 if __name__ == "__main__":

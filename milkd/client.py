@@ -152,7 +152,7 @@ class Client(Methods):
         sent = {name: value for name, value in arguments.items() if value is not None}
         if method in CHANGING:
             sent.setdefault("op_id", os.urandom(16).hex())
-        if not self._turn.acquire(blocking=False):
+        if not self._turn.acquire(False):
             raise RuntimeError("this client is in the middle of a call; use one client per thread")
         try:
             return self._exchange(method, sent)
@@ -194,7 +194,10 @@ class Client(Methods):
             raise self._explained(error, method, arguments, delivered=delivered) from None
 
     def _ask(self, method: str, arguments: dict[str, object]) -> dict[str, Any]:
-        return self._connected().ask(method, arguments, timeout=self.timeout)
+        link = self._link
+        if link is None or link.closed:
+            link = self._connected()
+        return link.ask(method, arguments, timeout=self.timeout)
 
     def _delivered(self) -> bool:
         """Whether the request that failed went out whole."""

@@ -7,7 +7,7 @@ it is closed for good; whether to make another one is the client's to decide.
 from __future__ import annotations
 
 import struct  # msgpack has imported it
-import time
+from time import monotonic
 
 from milkd.errors import ConnectionLost, Internal, Unanswered
 from milkd.rpc.messages import Notification, Response
@@ -79,7 +79,7 @@ class Link:
         """
         self._msgid = (self._msgid + 1) & 0xFFFF_FFFF
         data = self._connection.request(self._msgid, method, arguments)
-        deadline = None if timeout is None else time.monotonic() + timeout
+        deadline = None if timeout is None else monotonic() + timeout
         self.silent = True
         self.delivered = False
         try:
@@ -113,7 +113,7 @@ class Link:
     def _send(self, data: bytes, deadline: float | None) -> None:
         """Send it all; if the peer is gone, what it said before it went is still to be read."""
         try:
-            self._wait_until(deadline)
+            self._limit_to(deadline)
             self._socket.sendall(data)
             self.delivered = True
         except (BrokenPipeError, ConnectionResetError):
@@ -121,6 +121,13 @@ class Link:
 
     def _answer(self, deadline: float | None) -> Response:
         """The response to the latest request; notifications that come before it are kept."""
+        if not self._inbox:  # nearly always the answer comes alone
+            messages = self._connection.receive_data(self._receive(deadline))
+            if len(messages) == 1:
+                message = messages[0]
+                if type(message) is Response and message.msgid == self._msgid:
+                    return message
+            self._inbox = messages
         kept: list[Request | Response | Notification] = []
         while True:
             message = self._next(deadline)
@@ -141,7 +148,7 @@ class Link:
 
     def _receive(self, deadline: float | None) -> bytes:
         try:
-            self._wait_until(deadline)
+            self._limit_to(deadline)
             data = self._socket.recv(READ_SIZE)
         except ConnectionResetError as error:
             raise ConnectionLost("the daemon closed the connection before it answered") from error
@@ -150,9 +157,9 @@ class Link:
         self.silent = False
         return data
 
-    def _wait_until(self, deadline: float | None) -> None:
+    def _limit_to(self, deadline: float | None) -> None:
         """Let the next socket call take until `deadline` on the monotonic clock."""
-        left = 0.0 if deadline is None else deadline - time.monotonic()
+        left = 0.0 if deadline is None else deadline - monotonic()
         if deadline is not None and left <= 0:
             raise TimeoutError
         # Nearly always the limit that is set serves again.

@@ -270,6 +270,8 @@ class Hello(TypedDict):
     store: str
     socket: str
     core: str
+    """`compiled` or `pure`, and the ABI."""
+    why_pure: NotRequired[str]
     limits: dict[str, float]
 
 
@@ -280,6 +282,8 @@ class Health(TypedDict):
     reasons: list[str]
     indexed: int
     total: int
+    core: str
+    why_pure: NotRequired[str]
 
 
 class OpenSession(TypedDict):
@@ -303,6 +307,7 @@ Stats = TypedDict(
         "connections": int,
         "version": str,
         "core": str,
+        "why_pure": NotRequired[str],
     },
 )
 

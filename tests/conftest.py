@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -12,6 +12,9 @@ from torture.size import LONG
 
 if TYPE_CHECKING:
     from types import ModuleType
+
+    from milkd.engine._index_py import TokenIndex
+    from milkd.engine._words_py import Vocabulary, Words
 
 # No deadline and no complaint about speed: the machine may be busy.
 # The usual run is the same every time; `make torture` looks for something new.
@@ -70,3 +73,23 @@ def kernels(request: pytest.FixtureRequest) -> ModuleType:
     if request.config.getoption("--no-extension"):
         pytest.skip("--no-extension")
     return importlib.import_module("milkd._fastcore")
+
+
+class Indexing(NamedTuple):
+    """One implementation of the indexes."""
+
+    Vocabulary: type[Vocabulary]
+    Words: type[Words]
+    TokenIndex: type[TokenIndex]
+
+
+@pytest.fixture(scope="session", params=["compiled", "pure"])
+def indexing(request: pytest.FixtureRequest) -> Indexing:
+    """Each implementation of the indexes in turn."""
+    modules = ["milkd.engine._words_py", "milkd.engine._words_py", "milkd.engine._index_py"]
+    if request.param == "compiled":
+        if request.config.getoption("--no-extension"):
+            pytest.skip("--no-extension")
+        modules = ["milkd._fastcore"] * 3
+    loaded = map(importlib.import_module, modules)
+    return Indexing(*map(getattr, loaded, Indexing._fields))

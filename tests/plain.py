@@ -85,7 +85,7 @@ def plain(result: results.Result) -> Any:
         case results.Explanation():
             return result.view.percept.id, result.w_now
         case tuple():
-            return [view.percept.id for view in result]
+            return [view.percept.id for view in result if isinstance(view, results.View)]
     return result
 
 

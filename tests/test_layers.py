@@ -73,9 +73,10 @@ PURE = {
 }
 IMPURE_CALLS = {"__import__", "breakpoint", "eval", "exec", "input", "open", "print"}
 
-# The one place that chooses an implementation, and for that reads one variable.
+# The places that choose an implementation, and for that read one variable.
 CHOOSER = ROOT / "engine" / "kernels.py"
 IMPLEMENTATIONS = {"milkd._fastcore", "milkd.engine._kernels_py"}
+ENCODER = ROOT / "daemon" / "encoding.py"
 
 
 def imports(source: str) -> set[str]:
@@ -95,7 +96,7 @@ def imports(source: str) -> set[str]:
 def layers(source: str) -> set[str]:
     """Give the layers a module imports from; what milkd itself exports is the client's."""
     used = {name.split(".")[1] for name in imports(source) if name.startswith("milkd.")}
-    used -= {"__version__", "_fastcore"}
+    used -= {"__version__", "_fastcore", "_wire"}
     return {name if name in MAY_IMPORT else "client" for name in used}
 
 
@@ -138,8 +139,9 @@ def test_a_command_imports_what_works_on_the_store_only_when_it_is_used(path: Pa
 
 @every_module
 def test_only_one_module_chooses_the_kernels(path: Path) -> None:
-    if path != CHOOSER:
-        assert not imports(path.read_text()) & IMPLEMENTATIONS
+    used = imports(path.read_text())
+    assert path == CHOOSER or not used & IMPLEMENTATIONS
+    assert path == ENCODER or "milkd._wire" not in used
 
 
 @every_engine_module

@@ -54,6 +54,9 @@ def _say_health(health: Health, out: Output, _options: Options) -> None:
     out.line(f"{health['status']}: {health['indexed']} of {total} searchable")
     for reason in health["reasons"]:
         out.line(f"  {visible(reason)}")
+    if "core" in health:  # a daemon of an earlier version does not tell
+        why = f"; {health['why_pure']}" if "why_pure" in health else ""
+        out.line(f"kernels: {visible(health['core'] + why)}")
 
 
 def _healthy(health: Health) -> int:
@@ -119,8 +122,9 @@ COMMANDS = {
         _health,
         _say_health,
         _no_arguments,
-        about="Print whether the daemon can do its work.  Exit code 0 if all is well, 1 if\n"
-        "not, 3 if no daemon runs (none is started).",
+        about="Print whether the daemon can do its work, and whether its kernels are compiled or\n"
+        "pure (slower, but no trouble), and why.  Exit code 0 if all is well, 1 if not, 3 if\n"
+        "no daemon runs (none is started).",
         autostart=False,
         verdict=_healthy,
     ),

@@ -150,6 +150,7 @@ class Checkpoints:
                     await self._wake.wait()
             else:
                 await self.take()
+                await self._compact()
 
     async def take(self) -> bool:
         """Take one now; whether all that was changed is in the files."""
@@ -257,12 +258,17 @@ class Checkpoints:
         """Let the engine have the percepts that were made for the files, a few at a time."""
         for part in parts:
             image = published.images.get(part.name)
-            if image is None or not isinstance(part, Capture) or not part.stale:
+            if image is None or not isinstance(part, Capture) or 1 not in part.stale:
                 continue
             for first in range(0, len(part.slots), ROWS):
                 last = min(first + ROWS, len(part.slots))
                 self._engine.freshen(part, image, range(first, last))
                 await trio.lowlevel.checkpoint()
+
+    async def _compact(self) -> None:
+        """Let the engine clear up after itself; a checkpoint follows whatever drops percepts."""
+        for _ in self._engine.compacting():
+            await trio.lowlevel.checkpoint()
 
     async def _clear_away(self, scrubs: dict[int, tuple[str, ...]]) -> Failure | None:
         """Leave no trace of what was forgotten; then the journals may go."""

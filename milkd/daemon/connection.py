@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import trio
 
+from milkd.daemon.batches import Answer
 from milkd.daemon.fatal import trace
 from milkd.daemon.outbox import Outbox
 from milkd.daemon.outgoing import Reply, event, refusal
@@ -29,6 +30,7 @@ from milkd.errors import (
 from milkd.rpc.messages import Notification, Request, Response
 from milkd.rpc.protocol import Connection as Protocol
 from milkd.rpc.schema import cancelled
+from milkd.rpc.values import alone
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -64,6 +66,7 @@ class Connection:
             self._limits, self._caller, self._outbox, dismiss=self._dismiss, flush=self._flush
         )
         self._in_flight: dict[int, Reply] = {}
+        self._sent = self._in_flight.pop
         self._nursery: trio.Nursery | None = None
         self._reading = trio.CancelScope()
         self._idle = False  # waiting for bytes, and for nothing else
@@ -112,7 +115,7 @@ class Connection:
             with self._reading:
                 await self._read_all()
         except (ParseError, InvalidRequest) as error:
-            self._fault = error
+            self._fault = alone(error)
         if self._fault is not None:
             _log.info("a connection is closed: %s", self._fault.code)
             self._outbox.add(refusal(self._fault))
@@ -140,6 +143,7 @@ class Connection:
 
     def _leave(self) -> None:
         self._wire.close()
+        del self._protocol  # what it has of a message need not wait to be found as garbage
         self._core.callers.discard(self._caller)
         self._core.engine.leave(self._caller.name)
         self._core.sessions.leave_all(self._caller)
@@ -171,53 +175,63 @@ class Connection:
 
     async def _take(self, data: bytes) -> None:
         """Serve the messages that the bytes complete; the others get a turn in between."""
-        messages = self._protocol.receive_data(data)
+        protocol, outbox, flights = self._protocol, self._outbox, self._core.flights
+        messages = protocol.receive_data(data)
         turn = Turn(self._limits) if len(messages) > 1 else None
         for message in messages:
-            if turn is not None and turn.is_over():
-                self._flush()
-                await trio.lowlevel.checkpoint()
+            if turn is not None:
+                if turn.left <= 0 or turn.time() >= turn.ends:
+                    turn.begin()  # others' time counts: the more there are, the shorter it is
+                    self._flush()
+                    await trio.lowlevel.checkpoint()
+                turn.left -= 1
             if isinstance(message, Request):
-                await self._serve_request(message)
+                if outbox.items and (flights.count >= flights.limit or not self._has_room()):
+                    await self._wait_for_room()
+                if (unfinished := self._serve_request(message)) is not None:
+                    await unfinished
             elif isinstance(message, Notification) and message.method == "cancel":
                 self._cancel(cancelled(message.params))
-        self._patience.heard(complete=bool(messages), partial=self._protocol.has_partial())
-        if self._outbox.owes:
+        self._patience.heard(complete=bool(messages), partial=protocol.has_partial())
+        if outbox.items or outbox.unsent:
             self._flush()
-        if self._protocol.broken:
-            self._protocol.receive_data(b"")  # raises what is wrong
+        if protocol.broken:
+            protocol.receive_data(b"")  # raises what is wrong
 
-    async def _serve_request(self, request: Request) -> None:
-        if len(self._outbox) and (self._core.flights.full or not self._has_room()):
-            await self._wait_for_room()
-        reply = Reply(request.msgid, self._caller)
-        if request.msgid in self._in_flight:
-            reply.error = InvalidRequest(f"msgid {request.msgid} is in flight already")
+    def _serve_request(self, request: Request) -> Awaitable[None] | None:
+        """Queue the reply, or give what does so if something has to be waited for."""
+        msgid, in_flight = request.msgid, self._in_flight
+        if msgid in in_flight:
+            reply = Reply(msgid, self._caller)
+            reply.error = InvalidRequest(f"msgid {msgid} is in flight already")
         else:
-            self._in_flight[request.msgid] = reply
-            reply.on_sent = self._in_flight.pop
-            await self._answer(request, reply)
+            reply = in_flight[msgid] = Reply(msgid, self._caller, self._sent)
+            try:
+                if self._service.stopping:
+                    raise ShuttingDown("milkd is stopping; nothing was changed")
+                begun = self._service.begin(self._caller, request)
+                if not isinstance(begun, Answer):
+                    return self._finish(request, reply, begun)
+                reply.answer = begun
+            except Exception as error:
+                reply.error = _refusal(request, error)
+        self._outbox.add(reply)
+        return None
+
+    async def _finish(self, request: Request, reply: Reply, begun: Awaitable[Answer]) -> None:
+        try:
+            reply.answer = await begun
+        except Exception as error:
+            reply.error = _refusal(request, error)
         self._outbox.add(reply)
 
     def _has_room(self) -> bool:
-        return len(self._outbox) < self._limits.in_flight and not self._outbox.stuck
+        return len(self._outbox.items) < self._limits.in_flight and not self._outbox.unsent
 
     async def _wait_for_room(self) -> None:
         """Serve no more until the client has some of its replies; all, while others have many."""
         self._flush()
         await self._outbox.room(1 if self._core.flights.full else self._limits.in_flight)
-
-    async def _answer(self, request: Request, reply: Reply) -> None:
-        """Put the answer into the reply, or the error; a fault of the daemon's is one too."""
-        try:
-            if self._service.stopping:
-                raise ShuttingDown("milkd is stopping; nothing was changed")
-            reply.answer = await self._service.answer(self._caller, request)
-        except WireError as error:
-            reply.error = error
-        except Exception as error:
-            _log.error("%s failed\n%s", ascii(request.method), trace(error))
-            reply.error = Internal("a fault in milkd, now in its log; nothing was changed")
 
     def _cancel(self, msgid: int | None) -> None:
         reply = None if msgid is None else self._in_flight.get(msgid)
@@ -228,18 +242,21 @@ class Connection:
 
     def _flush(self) -> None:
         """Send what can be sent now, and see to the rest; called from any task."""
+        outbox = self._outbox
         try:
-            self._outbox.flush()
-            while (value := self._next_event()) is not None:
-                self._outbox.add(event(value))
-                self._outbox.flush()
+            outbox.flush()
+            if self._caller.subscription is not None:
+                while (value := self._next_event()) is not None:
+                    outbox.add(event(value))
+                    outbox.flush()
         except OSError:
             self._lose()
             return
-        if self._outbox.stuck and not self._pushing:
+        if outbox.unsent and not self._pushing:
             self._pushing = True
             self._begin(self._push)
-        self._patience.sent()
+        if outbox.waiting_since is not None:
+            self._patience.sent()
 
     def _settled(self, _: WireError | None) -> None:
         """The disk has decided about a reply."""
@@ -282,3 +299,11 @@ class Connection:
         """End the connection, and say why."""
         self._fault = error
         self.stop()
+
+
+def _refusal(request: Request, error: Exception) -> WireError:
+    """What a request gets for an answer that could not be had: a fault of the daemon's is one."""
+    if isinstance(error, WireError):
+        return alone(error)
+    _log.error("%s failed\n%s", ascii(request.method), trace(error))
+    return Internal("a fault in milkd, now in its log; nothing was changed")

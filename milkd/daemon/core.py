@@ -58,7 +58,7 @@ class Identity:
     socket: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Call:
     """A checked request."""
 
@@ -170,8 +170,9 @@ class Core:
         decision = self.engine.decide(command, self.now())
         uses = [change for change in decision.changes if isinstance(change, Use)]
         if len(uses) == len(decision.changes):
-            self.apply(uses)
-            self.commits.add_uses(uses)
+            if uses:
+                self.apply(uses)
+                self.commits.add_uses(uses)
             if operation is None or self.commits.refusal is not None:
                 return Answer(partial(render, decision.result), self.commits.newest())
             # Nothing changed, but done again after a restart it might.

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from milkd.engine.changes import Change
     from milkd.engine.percept import ScopeImage
     from milkd.store.files import Stamp
-    from milkd.store.interface import Theirs
+    from milkd.store.interface import Found, Theirs
     from milkd.store.merging import Merged
     from milkd.store.snapshot import Loaded
 
@@ -84,9 +84,13 @@ class Edits:
 
     async def glance(self) -> None:
         """Look, unless somebody just did: who calls now may have edited a file before that."""
-        since = trio.current_time() - self._looked_at
-        if since >= self._core.limits.files_poll_s and not self._one.locked():
+        if self.overdue():
             await self.look()
+
+    def overdue(self) -> bool:
+        """Whether nobody looked lately, nor does now."""
+        since = trio.current_time() - self._looked_at
+        return since >= self._core.limits.files_poll_s and not self._one.locked()
 
     def wake(self, _: Sequence[str]) -> None:
         """A checkpoint found files that others have written."""
@@ -112,10 +116,11 @@ class Edits:
         if core.commits.refusal is not None:
             return False
         try:
-            if not core.engine.is_loaded(scope) and core.commits.kept.parked(scope) is None:
-                await self._notice(scope)
-                core.health.clear(_key(scope))
-                return False
+            if scope not in (GLOBAL, ARCHIVE):
+                closed = await core.loading.closed(scope)
+                if closed is not None:
+                    self._notice(scope, closed)
+                    return False
             visited = [] if scope in (GLOBAL, ARCHIVE) else [scope]
             async with core.loading.visiting(visited):
                 return await self._brought_in(scope, settled=settled)
@@ -130,13 +135,12 @@ class Edits:
         )
         return False
 
-    async def _notice(self, scope: str) -> None:
+    def _notice(self, scope: str, found: Found) -> None:
         """A closed session has another file now, or none, or is new."""
         core = self._core
-        found = await core.disk.run(partial(core.store.find, scope))
-        if not core.engine.is_loaded(scope):
-            core.sessions.adopt(core.engine.without_known(found.loaded.image))
-            core.health.note_file(scope, found.loaded.warnings)
+        core.sessions.adopt(core.engine.without_known(found.loaded.image))
+        core.health.note_file(scope, found.loaded.warnings)
+        core.health.clear(_key(scope))
 
     async def _brought_in(self, scope: str, *, settled: bool) -> bool:
         core = self._core

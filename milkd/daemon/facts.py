@@ -33,13 +33,15 @@ STATING = frozenset({"record", "learn"})
 """Subscribers hear of these even if all was known, and merely echoed."""
 
 
-async def run_command(core: Core, call: Call) -> Answer:
+def run_command(core: Core, call: Call) -> Answer:
     """Any method that is one command of the engine."""
     command = requests.command(call.method, call.arguments, core.new_id, call.caller.name)
+    if call.operation is None:
+        return _run(core, call, command)
     return core.once(call, partial(_run, core, call, command))
 
 
-async def inject(core: Core, call: Call) -> Answer:
+def inject(core: Core, call: Call) -> Answer:
     """Render the facts for a prompt, and count the turn."""
     command = requests.command(call.method, call.arguments, core.new_id, call.caller.name)
     turn = core.sessions.next_turn(call.arguments.get("session"), call.caller)

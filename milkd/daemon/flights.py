@@ -10,15 +10,16 @@ class Flights:
 
     Attributes:
         count: Of items that are owed to clients.
+        limit: From which on they are too many.
     """
 
-    __slots__ = ("_limit", "count")
+    __slots__ = ("count", "limit")
 
     def __init__(self, limit: int) -> None:
         self.count = 0
-        self._limit = limit
+        self.limit = limit
 
     @property
     def full(self) -> bool:
         """Whether a connection that is owed something should read no further."""
-        return self.count >= self._limit
+        return self.count >= self.limit

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from milkd.daemon.health import Health
     from milkd.engine.engine import Engine
     from milkd.engine.percept import ScopeImage
-    from milkd.store.interface import Store
+    from milkd.store.interface import Found, Store
 
 
 class Loading:
@@ -60,12 +60,29 @@ class Loading:
         async with self._lock:
             if self._engine.is_loaded(name):
                 return
-            image = self._commits.kept.parked(name)
-            if image is None:
-                image = await self._found(name)
-            self._engine.load(image, image.running_seconds)
+            while (parked := self._commits.kept.parked(name)) is not None:
+                await self._prepare(parked)
+                if self._commits.kept.parked(name) is parked:  # else it has been saved meanwhile
+                    self._engine.load(parked, parked.running_seconds)
+                    return
+            await self._load_file(name)
 
-    async def _found(self, name: str) -> ScopeImage:
+    async def _load_file(self, name: str) -> None:
+        found = await self._found(name)
+        image = self._engine.without_known(found.loaded.image)
+        await self._prepare(image)
+        image = self._engine.without_known(image)  # global may have got some of it
+        if found.frozen is not None:
+            self._commits.frozen[name] = found.frozen
+        self._engine.load(image, image.running_seconds)
+        self._commits.kept.loaded(found, image)
+
+    async def _prepare(self, image: ScopeImage) -> None:
+        """Do most of what loading it takes; others have their turns meanwhile."""
+        for _ in self._engine.preparing(image):
+            await trio.lowlevel.checkpoint()
+
+    async def _found(self, name: str) -> Found:
         """A session as it is on disk."""
         try:
             found = await self._disk.run(partial(self._store.find, name))
@@ -73,11 +90,20 @@ class Loading:
             self.complain(name, error)
             raise
         self._health.note_file(name, found.loaded.warnings)
-        if found.frozen is not None:
-            self._commits.frozen[name] = found.frozen
-        image = self._engine.without_known(found.loaded.image)
-        self._commits.kept.loaded(found, image)
-        return image
+        return found
+
+    async def closed(self, name: str) -> Found | None:
+        """A session as it is on disk; None if it is loaded, or has more than is on disk.
+
+        One that is about to be loaded is waited for: whoever reads its file counts as knowing it.
+
+        Raises:
+            Failure: Its file cannot be read.
+        """
+        async with self._lock:
+            if self._engine.is_loaded(name) or self._commits.kept.parked(name) is not None:
+                return None
+            return await self._disk.run(partial(self._store.find, name))
 
     def complain(self, name: str, error: Exception) -> None:
         """Tell that a session cannot be opened."""

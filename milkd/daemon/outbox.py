@@ -36,6 +36,8 @@ class Outbox:
     Attributes:
         waiting_since: Trio time since when the next reply waits for the disk; None: it does not.
         sent: Bytes that the socket has taken so far.
+        items: What is queued; for others to look at only.
+        unsent: What of the bytes that are ready the client has yet to take.
     """
 
     def __init__(
@@ -43,34 +45,31 @@ class Outbox:
     ) -> None:
         self.waiting_since: float | None = None
         self.sent = 0
+        self.items: deque[Outgoing] = deque()
+        self.unsent: bytes | memoryview = b""
         self._wire = wire
         self._flights = flights
         self._piece = piece
         self._settled = settled
-        self._items: deque[Outgoing] = deque()
-        self._unsent = memoryview(b"")
         self._asked: Batch | None = None  # calls `settled`
         self._moved: trio.Event | None = None  # somebody waits for room
         self._closed = False
 
-    def __len__(self) -> int:
-        return len(self._items)
-
     @property
     def stuck(self) -> bool:
         """Whether the client has yet to take bytes that are ready."""
-        return len(self._unsent) > 0
+        return bool(self.unsent)
 
     @property
     def owes(self) -> bool:
         """Whether anything is left to be sent."""
-        return self.stuck or bool(self._items)
+        return bool(self.unsent or self.items)
 
     def add(self, item: Outgoing) -> None:
         """Queue an item; `flush()` sends it.  What nobody is there to get is let go."""
         if self._closed:
             return
-        self._items.append(item)
+        self.items.append(item)
         self._flights.count += 1
 
     def flush(self) -> None:
@@ -80,40 +79,45 @@ class Outbox:
             OSError: The client is gone.
         """
         while not self._closed:
-            if self.stuck and not self._push():
+            if self.unsent and not self._push():
                 break
-            if not (data := self._encoded()):
+            if not self.items or not (data := self._encoded()):
                 break
-            self._unsent = memoryview(data)
+            taken = self._wire.send_now(data)
+            self.sent += taken
+            if taken < len(data):
+                self.unsent = memoryview(data)[taken:]
+                break
         if self._moved is not None:
             self._moved.set()
 
     def _push(self) -> bool:
         """Send the rest of the bytes; whether all were taken."""
-        taken = self._wire.send_now(self._unsent)
+        taken = self._wire.send_now(self.unsent)
         self.sent += taken
-        self._unsent = self._unsent[taken:]
-        return not self._unsent
+        self.unsent = self.unsent[taken:]
+        return not self.unsent
 
     def _encoded(self) -> bytes:
         """The items that are ready, up to a piece."""
-        items, pieces, size = self._items, [], 0
+        items, pieces, size = self.items, [], 0
         while items and size < self._piece:
-            item = items[0]
-            if isinstance(item, Reply) and item.waits():
-                self._wait_for(item)
+            data = items[0].encode()
+            if data is None:
+                self._wait_for(items[0])
                 break
-            items.popleft()
+            del items[0]
             self._flights.count -= 1
             self.waiting_since = None
-            pieces.append(data := item.encode())
+            pieces.append(data)
             size += len(data)
-        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        return b"".join(pieces)
 
-    def _wait_for(self, reply: Reply) -> None:
+    def _wait_for(self, reply: Outgoing) -> None:
         """Hear of it when the disk has decided about the next reply."""
         if self.waiting_since is None:
             self.waiting_since = trio.current_time()
+        assert isinstance(reply, Reply)
         assert reply.answer is not None
         if reply.answer.need is not self._asked:
             self._asked = reply.answer.need
@@ -121,7 +125,7 @@ class Outbox:
 
     def give_up(self, error: WireError) -> None:
         """The next reply has waited for too long: this is the answer instead."""
-        first = self._items[0]
+        first = self.items[0]
         assert isinstance(first, Reply)
         first.error = error
         self.waiting_since = None
@@ -133,7 +137,7 @@ class Outbox:
 
     async def room(self, at_most: int) -> None:
         """Wait until the client takes what it gets, and fewer than so many items are queued."""
-        while (self.stuck or len(self._items) >= at_most) and not self._closed:
+        while (self.stuck or len(self.items) >= at_most) and not self._closed:
             await self._movement()
 
     async def _movement(self) -> None:
@@ -145,8 +149,8 @@ class Outbox:
         """Send nothing more; whoever waits goes on."""
         self._closed = True
         self.waiting_since = None
-        self._flights.count -= len(self._items)
-        self._items.clear()
-        self._unsent = memoryview(b"")
+        self._flights.count -= len(self.items)
+        self.items.clear()
+        self.unsent = b""
         if self._moved is not None:
             self._moved.set()

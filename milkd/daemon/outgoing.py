@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
+from milkd.daemon.encoding import response
 from milkd.daemon.fatal import trace
 from milkd.errors import Cancelled, Internal, WireError
 from milkd.rpc.protocol import Connection as Protocol
@@ -29,8 +30,8 @@ class Outgoing:
 
     __slots__ = ()
 
-    def encode(self) -> bytes:
-        """The bytes; called once, when they leave."""
+    def encode(self) -> bytes | None:
+        """The bytes, given once, when they leave; None while it is too early."""
         raise NotImplementedError
 
 
@@ -58,42 +59,41 @@ class Reply(Outgoing):
 
     __slots__ = ("_caller", "answer", "error", "msgid", "on_sent")
 
-    def __init__(self, msgid: int, caller: Caller) -> None:
+    def __init__(
+        self, msgid: int, caller: Caller, on_sent: Callable[[int], object] | None = None
+    ) -> None:
         self.msgid = msgid
         self.answer: Answer | None = None
         self.error: WireError | None = None
-        self.on_sent: Callable[[int], object] | None = None
+        self.on_sent = on_sent
         self._caller = caller
-
-    def waits(self) -> bool:
-        """Whether it is too early to send."""
-        return self.error is None and self.answer is not None and self.answer.pending
 
     def cancel(self) -> None:
         """The client takes a request back; one that changes something can't be."""
         if self.error is None and self.answer is not None and not self.answer.changes:
             self.error = Cancelled("the client took the request back")
 
-    def encode(self) -> bytes:
+    def encode(self) -> bytes | None:
+        answer, error = self.answer, self.error
+        if error is None:
+            assert answer is not None
+            if answer.need is not None:
+                if not answer.need.done.is_set():
+                    return None
+                error = answer.need.error
         if self.on_sent is not None:
             self.on_sent(self.msgid)
         as_string = self._caller.errors_as_string
-        try:
-            body = self._body()
-        except WireError as error:
-            return Protocol.error(self.msgid, error, as_string=as_string)
-        return Protocol.response(self.msgid, body, as_string=as_string)
-
-    def _body(self) -> dict[str, object]:
-        if self.error is not None:
-            raise self.error
-        assert self.answer is not None
-        self.answer.check()
-        try:
-            return self.answer.body()
-        except Exception as error:
-            _log.error("an answer could not be made\n%s", trace(error))
-            raise Internal("a fault in milkd, now in its log") from error
+        if error is None and answer is not None:
+            try:
+                body = answer.body()
+            except Exception as fault:
+                _log.error("an answer could not be made\n%s", trace(fault))
+                error = Internal("a fault in milkd, now in its log")
+            else:
+                return response(self.msgid, body, as_string=as_string)
+        assert error is not None
+        return Protocol.error(self.msgid, error, as_string=as_string)
 
 
 def event(value: Event) -> Notice:

@@ -59,13 +59,13 @@ class Patience:
 
     def heard(self, *, complete: bool, partial: bool) -> None:
         """Bytes have come: whether they completed a message, and whether one has begun since."""
-        if complete:
+        if complete or not partial:
             self._partial_since = None
         if self._caller.spare:
             self._heard_at = trio.current_time()
         if not partial:
-            self._partial_since = None
-        elif self._partial_since is None:
+            return
+        if self._partial_since is None:
             self._partial_since = trio.current_time()
             self._watch(self._partial_since + self._limits.partial_s)
 
@@ -127,22 +127,23 @@ class Patience:
 
 
 class Turn:
-    """How long the messages of one connection are served before the others get their turn."""
+    """How long the messages of one connection are served before the others get their turn.
 
-    __slots__ = ("_ends", "_left", "_limits")
+    It is over when none is `left`, or at its `ends`.
+
+    Attributes:
+        left: Messages that may yet be served in it.
+        ends: By its own `time()`, which is Trio's.
+    """
+
+    __slots__ = ("_limits", "ends", "left", "time")
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._begin()
+        self.time = trio.lowlevel.current_clock().current_time
+        self.begin()
 
-    def _begin(self) -> None:
-        self._left = self._limits.turn_messages
-        self._ends = trio.current_time() + self._limits.turn_s
-
-    def is_over(self) -> bool:
-        """Whether it is over before one more message; the next one begins then."""
-        self._left -= 1
-        over = self._left < 0 or trio.current_time() >= self._ends
-        if over:
-            self._begin()
-        return over
+    def begin(self) -> None:
+        """The next turn begins."""
+        self.left = self._limits.turn_messages
+        self.ends = self.time() + self._limits.turn_s

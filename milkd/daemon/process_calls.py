@@ -15,11 +15,13 @@ from milkd.rpc.protocol import MAX_DEPTH, MAX_MESSAGE, MAX_RESPONSE
 if TYPE_CHECKING:
     from milkd.daemon.core import Call, Core
 
+_NOTHING = at_once({})
+
 PROTOCOL = 1
 """Version of the protocol; `hello`, `ping`, `health` and `shutdown` are the same in all."""
 
 
-async def hello(core: Core, call: Call) -> Answer:
+def hello(core: Core, call: Call) -> Answer:
     """Who is there, and how errors shall be written from now on."""
     if "errors" in call.arguments:
         call.caller.errors_as_string = call.arguments["errors"] == "string"
@@ -34,15 +36,15 @@ async def hello(core: Core, call: Call) -> Answer:
             "pid": who.pid,
             "store": who.store,
             "socket": who.socket,
-            "core": kernels.DESCRIPTION,
             "limits": sizes | core.limits.to_wire(),
+            **_kernels(),
         }
     )
 
 
-async def ping(_: Core, __: Call) -> Answer:
+def ping(_: Core, __: Call) -> Answer:
     """Answer."""
-    return at_once({})
+    return _NOTHING
 
 
 async def health(core: Core, __: Call) -> Answer:
@@ -61,8 +63,15 @@ async def health(core: Core, __: Call) -> Answer:
             "reasons": reasons,
             "indexed": indexed,
             "total": indexed + sum(unread.values()),
+            **_kernels(),
         }
     )
+
+
+def _kernels() -> render.Wire:
+    """Which kernels are at work; pure ones are slower, but no trouble."""
+    why = {} if kernels.WHY_PURE is None else {"why_pure": kernels.WHY_PURE}
+    return {"core": kernels.DESCRIPTION, **why}
 
 
 def _unsearchable(scope: str, count: int) -> str:
@@ -70,7 +79,7 @@ def _unsearchable(scope: str, count: int) -> str:
     return f"{entries} of {scope}.json cannot be read as facts: kept in the file, but never found"
 
 
-async def stats(core: Core, _: Call) -> Answer:
+def stats(core: Core, _: Call) -> Answer:
     """Counts of facts, sessions, connections and time."""
     sessions = [
         {name: value for name, value in session_calls.listed(session).items() if name != "open"}
@@ -86,12 +95,12 @@ async def stats(core: Core, _: Call) -> Answer:
         "uptime_seconds": core.clock.mono() - core.started_at,
         "connections": len(core.callers),
         "version": core.identity.version,
-        "core": kernels.DESCRIPTION,
+        **_kernels(),
     }
     return Answer(lambda: body, core.commits.newest())
 
 
-async def config(core: Core, _: Call) -> Answer:
+def config(core: Core, _: Call) -> Answer:
     """Every knob with its value and where that comes from."""
     return at_once(core.config.to_wire())
 
@@ -105,7 +114,7 @@ async def reload(core: Core, _: Call) -> Answer:
         raise InvalidParams(key, problem) from error
 
 
-async def subscribe(core: Core, call: Call) -> Answer:
+def subscribe(core: Core, call: Call) -> Answer:
     """Tell the caller about some topics too."""
     caller = call.caller
     topics = call.arguments["topics"]
@@ -113,14 +122,14 @@ async def subscribe(core: Core, call: Call) -> Answer:
     return at_once({})
 
 
-async def unsubscribe(core: Core, call: Call) -> Answer:
+def unsubscribe(core: Core, call: Call) -> Answer:
     """Tell the caller about some topics no more."""
     if call.caller.subscription is not None:
         core.hub.unsubscribe(call.caller.subscription, call.arguments["topics"])
     return at_once({})
 
 
-async def shutdown(core: Core, _: Call) -> Answer:
+def shutdown(core: Core, _: Call) -> Answer:
     """End the daemon; the answer leaves when all is saved."""
     core.stop()
     return Answer(dict, core.saved)

@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from milkd.daemon.encoding import time_text
 from milkd.daemon.requests import cursor_at
 from milkd.engine import results
-from milkd.engine.percept import ARCHIVE, GLOBAL, Edge
+from milkd.engine.percept import ARCHIVE, GLOBAL, Edge, live, living
 from milkd.store.records import percept_to_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from milkd.engine.percept import Live, Percept
     from milkd.engine.results import Candidate, Differs, Hit, Match, Report, Result, View
 
 Wire = dict[str, Any]
@@ -37,13 +39,60 @@ def scope_name(scope: str) -> str:
 
 def percept(view: View) -> Wire:
     """A percept with the place where it is and its score."""
-    wire = percept_to_json(view.percept) | {
-        "scope": scope_name(view.scope),
-        "rank_score": view.rank_score,
-    }
-    if wire["scope"] == "session":
+    wire = members(view.known) if view.live is None else members(view.known, view.live)
+    scope = wire["scope"] = scope_name(view.scope)
+    wire["rank_score"] = view.rank_score
+    if scope == "session":
         wire["session"] = view.scope
     return wire
+
+
+def members(percept: Percept, numbers: Live | None = None) -> Wire:
+    """What `percept_to_json` gives, which a test holds it to, in a third of the time.
+
+    Args:
+        percept: Which one.
+        numbers: What counts instead of its own.
+    """
+    if percept.extra or percept.wordings or percept.stamps:
+        return percept_to_json(percept if numbers is None else living(percept, numbers))
+    w, idle_seconds, last_used_at = live(percept) if numbers is None else numbers
+    wire: Wire = {"id": percept.id, "content": percept.content, "producer": percept.producer}
+    if percept.consumer:
+        wire["consumer"] = percept.consumer
+    wire["w"] = w
+    wire["roles"] = dict(percept.roles)
+    if percept.engram_id:
+        wire["engram_id"] = percept.engram_id
+    wire["created_at"] = time_text(percept.created_at)
+    wire["updated_at"] = time_text(percept.updated_at)
+    if percept.core:
+        wire["core"] = True
+    if percept.evidence:
+        wire["evidence"] = percept.evidence
+    if idle_seconds:
+        wire["idle_seconds"] = idle_seconds
+    if last_used_at is not None:
+        wire["last_used_at"] = time_text(last_used_at)
+    if percept.importance:
+        wire["importance"] = percept.importance
+    if percept.recall_count:
+        wire["recall_count"] = percept.recall_count
+    if percept.bad_recall_count:
+        wire["bad_recall_count"] = percept.bad_recall_count
+    if percept.last_confirmed_use_at is not None:
+        wire["last_confirmed_use_at"] = time_text(percept.last_confirmed_use_at)
+    _add_history(wire, percept)
+    return wire
+
+
+def _add_history(wire: Wire, percept: Percept) -> None:
+    if percept.content_at is not None:
+        wire["content_at"] = time_text(percept.content_at)
+    if percept.archived_at is not None:
+        wire["archived_at"] = time_text(percept.archived_at)
+    if percept.archived_reason:
+        wire["archived_reason"] = percept.archived_reason
 
 
 def edge(value: Edge) -> Wire:
@@ -123,8 +172,12 @@ def _recalled(value: results.Recalled) -> Wire:
 
 
 def _hit(value: Hit) -> Wire:
-    wire = percept(value.view) | {"hits": value.hits, "score": value.score}
-    return wire | known(superseded_by=value.superseded_by)
+    wire = percept(value.view)
+    wire["hits"] = value.hits
+    wire["score"] = value.score
+    if value.superseded_by is not None:
+        wire["superseded_by"] = value.superseded_by
+    return wire
 
 
 def _candidates(value: tuple[Candidate, ...] | None) -> list[Wire] | None:
@@ -164,7 +217,9 @@ def _detail(value: results.Detail) -> Wire:
 
 
 def _alike(value: results.Alike) -> Wire:
-    percepts = [percept(each.view) | {"similarity": each.similarity} for each in value.likenesses]
+    percepts = [percept(each.view) for each in value.likenesses]
+    for wire, each in zip(percepts, value.likenesses, strict=True):
+        wire["similarity"] = each.similarity
     return known(percepts=percepts, duplicate=value.duplicate, look_alike=_match(value.look_alike))
 
 

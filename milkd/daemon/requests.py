@@ -27,10 +27,9 @@ CURSOR = "o"
 
 def command(method: str, arguments: Arguments, new_id: NewId, caller: str) -> Command:
     """The command of a method that the engine answers; `caller` stands for the connection."""
-    given = {name: value for name, value in arguments.items() if value is not None}
-    if method in HEARD and "session" not in given:
-        given["caller"] = caller
-    return COMMANDS[method](given, new_id)
+    if method in HEARD and "session" not in arguments:
+        arguments = {**arguments, "caller": caller}
+    return COMMANDS[method](arguments, new_id)
 
 
 def _record(given: Arguments, new_id: NewId) -> Command:

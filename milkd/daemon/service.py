@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from milkd.daemon.caller import Caller
     from milkd.rpc.messages import Request
 
-Method = Callable[[Core, Call], Awaitable[Answer]]
+Method = Callable[[Core, Call], Answer | Awaitable[Answer]]
+"""A plain function where nothing has to be waited for: a coroutine costs as much as the rest."""
 
 METHODS: Mapping[str, Method] = {
     "forget": facts.forget,
@@ -55,6 +56,13 @@ PASSIVE = frozenset({"hello", "ping", "health", "stats", "subscribe", "unsubscri
 ALWAYS = frozenset({"hello", "ping", "health", "shutdown"})
 """What a spare connection is served."""
 
+_BARE = frozenset(
+    name
+    for name, method in schema.METHODS.items()
+    if not any(argument.required for argument in method.arguments)
+)
+"""They may be called without arguments, and then there is nothing to check."""
+
 
 class Service:
     """Answers requests, one connection's after another's."""
@@ -64,32 +72,56 @@ class Service:
         self.stopping = False
 
     async def answer(self, caller: Caller, request: Request) -> Answer:
-        """What a request gets.
+        """What a request gets; raises as `begin()`."""
+        begun = self.begin(caller, request)
+        return begun if isinstance(begun, Answer) else await begun
+
+    def begin(self, caller: Caller, request: Request) -> Answer | Awaitable[Answer]:
+        """What a request gets, or, if something has to be waited for, what gives it.
 
         Raises:
-            WireError: The request is refused or failed; nothing was changed.
+            WireError: The request is refused or failed; nothing was changed.  What is to be
+                awaited may raise so, too.
         """
         if request.problem is not None:
             raise request.problem
-        if caller.spare and request.method not in ALWAYS:
+        method = request.method
+        if caller.spare and method not in ALWAYS:
             raise Overloaded(
                 f"{self._core.limits.connections} connections are open already; beyond them only "
                 f"{', '.join(sorted(ALWAYS))} are served; try again later"
             )
-        arguments = schema.validate(request.method, request.params)
-        call = self._call(caller, request.method, arguments)
-        if call.method not in PASSIVE:
-            await self._core.edits.glance()
-        session = arguments.get("session")
-        if session is not None and call.method not in NOT_ENTERING:
-            await self._enter(str(session), caller)
-        self._note_activity(call)
-        return await METHODS.get(call.method, facts.run_command)(self._core, call)
+        params = request.params
+        arguments = schema.validate(method, params) if params or method not in _BARE else {}
+        if method in PASSIVE:
+            return METHODS[method](self._core, Call(caller, method, arguments))
+        call = self._call(caller, method, arguments)
+        given = arguments.get("session")
+        session = None if given is None or method in NOT_ENTERING else str(given)
+        if self._core.edits.overdue():
+            return self._prepared(call, session)
+        if session is not None and not self._core.sessions.touch(session, caller):
+            return self._prepared(call, session)
+        return self._run(call)
 
     def _call(self, caller: Caller, method: str, arguments: dict[str, Any]) -> Call:
         op_id = arguments.pop("op_id", None)
         done = None if op_id is None else operation(op_id, method, arguments)
         return Call(caller, method, arguments, done)
+
+    async def _prepared(self, call: Call, session: str | None) -> Answer:
+        """Run a method for which the files are to be looked at, or a session opened."""
+        await self._core.edits.glance()
+        if session is not None:
+            await self._enter(session, call.caller)
+        begun = self._run(call)
+        return begun if isinstance(begun, Answer) else await begun
+
+    def _run(self, call: Call) -> Answer | Awaitable[Answer]:
+        self._core.active_at = trio.current_time()
+        self._core.runs.note_activity()
+        self._core.clocks.called(call.arguments.get("session"))
+        return METHODS.get(call.method, facts.run_command)(self._core, call)
 
     async def _enter(self, session: str, caller: Caller) -> None:
         """Open the session if need be; the store may take its time over that, but not for ever."""
@@ -101,9 +133,3 @@ class Service:
             raise Timeout(f"session {session} could not be loaded within {limit:g} s") from None
         if self.stopping:
             raise ShuttingDown("milkd is stopping; nothing was changed")
-
-    def _note_activity(self, call: Call) -> None:
-        if call.method not in PASSIVE:
-            self._core.active_at = trio.current_time()
-            self._core.runs.note_activity()
-            self._core.clocks.called(call.arguments.get("session"))

@@ -88,11 +88,18 @@ class Sessions:
             if name not in self._open:  # nobody else was waiting for it, too
                 self._register(name, OpenSession(trio.current_time()))
                 self._hub.publish("sessions", "opened", session=name)
-        session = self._open[name]
+        self.touch(name, caller)
+        return self._open[name]
+
+    def touch(self, name: str, caller: Caller) -> bool:
+        """Let the caller hold the session if it is open; whether it is."""
+        session = self._open.get(name)
+        if session is None:
+            return False
         session.called_at = trio.current_time()
         session.holders.add(caller)
         caller.sessions.add(name)
-        return session
+        return True
 
     def next_turn(self, name: str | None, caller: Caller) -> int:
         """The number of an injection: in its session, or else on its connection."""

@@ -1,152 +1,139 @@
 """From words to rows: the reference for the compiled index.
 
-Rows are slots of a scope's columns.  Every answer is exact.
+Rows are slots of a scope's columns.  Every answer is exact, and every order is total.
 """
 
 from __future__ import annotations
 
-import math
-from array import array
-from bisect import bisect_left
-from collections import Counter
 from typing import TYPE_CHECKING
 
-from milkd.engine.ranking import rank_score
-from milkd.engine.text import jaccard
+from milkd.engine._alike_py import Search, best_first, nearest
+from milkd.engine._order_py import by_hits, by_weight, counted, together, with_rest
+from milkd.engine._postings_py import Postings
+from milkd.engine._scoring_py import best, check
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from milkd.engine._order_py import Level
     from milkd.engine._words_py import Vocabulary, Words
     from milkd.engine.ranking import Ranking
 
-# Guards ceil() against 0.6 * 5 = 3.0000000000000004: one word too few costs time, not truth.
-_SLACK = 1e-9
-
 
 class TokenIndex:
-    """The rows of one scope by the words of a vocabulary."""
+    """The rows of one scope by the words of a vocabulary.
+
+    Raises:
+        ValueError: In all methods, words that another vocabulary read.
+    """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
-        self._rows: dict[int, frozenset[str]] = {}
-        self._postings: dict[str, array[int]] = {}
+        self._postings = Postings()
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return self._postings.count
 
     def __contains__(self, slot: object) -> bool:
-        return slot in self._rows
+        return self._postings.row(slot) is not None
 
     def add(self, slot: int, words: Words) -> None:
         """File a row under its words, instead of what it was filed under before."""
-        strings = words.strings()
-        if self._rows.get(slot) == strings:
-            return
-        self.remove(slot)
-        self._rows[slot] = strings
-        for word in strings:
-            posting = self._postings.setdefault(word, array("I"))
-            posting.insert(bisect_left(posting, slot), slot)
+        strings = words.read_by(self._vocabulary)
+        before = self._postings.row(slot)
+        if before is not None:
+            if strings == frozenset(before):
+                return
+            self._postings.remove(slot)
+        self._postings.add(slot, strings)
 
     def remove(self, slot: int) -> None:
         """Take a row out; one that is not there is no error."""
-        for word in self._rows.pop(slot, ()):
-            posting = self._postings[word]
-            del posting[bisect_left(posting, slot)]
-            if not posting:
-                del self._postings[word]
+        self._postings.remove(slot)
 
     def strings(self, slot: int) -> frozenset[str]:
-        """The words under which a row is filed."""
-        return self._rows[slot]
+        """The words under which a row is filed.
+
+        Raises:
+            KeyError: There is no such row.
+        """
+        row = self._postings.row(slot)
+        if row is None:
+            raise KeyError(slot)
+        return frozenset(row)
 
     def shared(self, slot: int, words: Words) -> int:
         """How many of the words a row has; 0 for one that is not there."""
-        return len(words.strings() & self._rows.get(slot, frozenset()))
+        return len(words.read_by(self._vocabulary).intersection(self._postings.row(slot) or ()))
 
     def hits(self, words: Words) -> dict[int, int]:
         """How many of the words each row has, for rows that have any."""
-        counts: Counter[int] = Counter()
-        for word in words.strings():
-            counts.update(self._rows_of(word))
-        return dict(counts)
+        return dict(counted(self._postings.of(words.read_by(self._vocabulary))))
 
     def frequencies(self, words: Words) -> list[int]:
         """How many rows have each word, in the order of the words."""
-        return [len(self._rows_of(word)) for word in sorted(words.strings())]
+        known = self._postings.by_word
+        return [
+            len(known[word].slots) if word in known else 0
+            for word in sorted(words.read_by(self._vocabulary))
+        ]
 
     def alike(self, words: Words, threshold: float) -> list[tuple[float, int]]:
         """(similarity, slot) of every row at least that similar, the most similar first.
 
-        Of equals the lower slot comes first; `threshold` is in (0, 1].  A row as similar as
-        that shares at least threshold * n of the n words, so it has one of the
-        n - ceil(threshold * n) + 1 rarest: only their postings are read.
+        Of equals the lower slot comes first; `threshold` is in (0, 1].
         """
-        wanted = words.strings()
-        needed = max(1, math.ceil(threshold * len(wanted) - _SLACK))
-        rarest = sorted(wanted, key=lambda word: len(self._rows_of(word)))
-        near = rarest[: len(wanted) - needed + 1]
-        seen = {slot for word in near for slot in self._rows_of(word)}
-        found = [(jaccard(wanted, self._rows[slot]), slot) for slot in seen]
-        return _best_first(pair for pair in found if pair[0] >= threshold)
+        wanted = words.read_by(self._vocabulary)
+        return best_first(Search(self._postings, wanted, threshold).all()) if wanted else []
 
     def most_alike(self, words: Words, threshold: float) -> tuple[float, int] | None:
         """The first of `alike`, if there is one."""
-        return next(iter(self.alike(words, threshold)), None)
+        wanted = words.read_by(self._vocabulary)
+        return Search(self._postings, wanted, threshold).best() if wanted else None
 
     def nearest(self, words: Words, k: int) -> list[tuple[float, int]]:
         """(similarity, slot) of the k most similar rows that share a word; in that order."""
-        wanted = words.strings()
-        found = [(jaccard(wanted, self._rows[slot]), slot) for slot in self.hits(words)]
-        return _best_first(found)[:k]
+        return nearest(self._postings, words.read_by(self._vocabulary), k)
 
     def top(self, words: Words, k: int, ranking: Ranking) -> list[tuple[int, float, int]]:
         """(hits, score, slot) of the k best rows, the best first.
 
         By what their hits weigh if `by_hits`, then by score, then the lower slot.
+
+        Raises:
+            TypeError: A column is not an array of its typecode.
+            ValueError: A column is too short.
         """
-        order = sorted(words.strings())
-        found = self.hits(words)
-        rows = sorted(self._rows) if ranking.rest else sorted(found)
-        entries = []
-        for slot in rows:
-            if not _passes(slot, ranking):
-                continue
-            count, score = found.get(slot, 0), _score(slot, ranking)
-            level = self._level(slot, count, order, ranking) if ranking.by_hits else 0.0
-            entries.append((-level, -score, slot, count))
-        entries.sort()
-        return [(count, -negative, slot) for _, negative, slot, count in entries[:k]]
+        wanted = words.read_by(self._vocabulary)
+        check(ranking, len(self._postings.rows), len(wanted))
+        rows = self._postings.rows
+        found: list[tuple[int, float, int]] = []
+        if k <= 0:
+            return found
+        for _, slots in self._levels(wanted, ranking):
+            for score, slot in best(slots, k - len(found), ranking):
+                found.append((len(wanted.intersection(rows[slot] or ())), score, slot))
+            # Before the next level is worked out, which may be long.
+            if len(found) == k:
+                break
+        return found
 
-    def _level(self, slot: int, count: int, order: list[str], ranking: Ranking) -> float:
-        """What the hits of a row weigh together."""
+    def _levels(self, wanted: frozenset[str], ranking: Ranking) -> Iterable[Level]:
+        """Rows of equal rank but for their score, the best first."""
+        postings = self._postings
+        lists = postings.of(wanted)
+        if not ranking.by_hits:
+            every = postings.slots() if ranking.rest else together(postings, lists)
+            return [(0.0, every)]
+        levels: Iterator[Level]
         if ranking.weights is None:
-            return count
-        # Added one by one in the order of the words: this order is the definition.
-        total = 0.0
-        for word, weight in zip(order, ranking.weights, strict=True):
-            if word in self._rows[slot]:
-                total += weight
-        return total
+            levels = by_hits(postings, lists)
+        else:
+            levels = by_weight(postings, sorted(wanted), ranking.weights)
+        return with_rest(levels, lambda: self._without(wanted)) if ranking.rest else levels
 
-    def _rows_of(self, word: str) -> Sequence[int]:
-        return self._postings.get(word, ())
-
-
-def _best_first(found: Iterable[tuple[float, int]]) -> list[tuple[float, int]]:
-    return sorted(found, key=lambda pair: (-pair[0], pair[1]))
-
-
-def _passes(slot: int, ranking: Ranking) -> bool:
-    """Whether a row is strong enough and meant for the asker."""
-    for_all = ranking.asked_by == -1 or ranking.consumer[slot] in (0, ranking.asked_by)
-    return for_all and ranking.w[slot] >= ranking.min_w
-
-
-def _score(slot: int, ranking: Ranking) -> float:
-    """The `order_score` of a row; this order of operations is the definition."""
-    late = ranking.updated_at[slot] > ranking.wall
-    fresh = ranking.u_now if late else ranking.u[slot]
-    score = rank_score(ranking.w[slot], ranking.evidence[slot], fresh, ranking.c)
-    return score * (1.0 + ranking.importance_weight * (ranking.importance[slot] - 0.5))
+    def _without(self, wanted: frozenset[str]) -> Sequence[int]:
+        """The rows that have none of the words."""
+        postings = self._postings
+        having = set(together(postings, postings.of(wanted)))
+        return [slot for slot in postings.slots() if slot not in having]

@@ -13,10 +13,12 @@ Raises, in all of them:
 from __future__ import annotations
 
 from array import array
+from operator import lt
 
+from milkd.engine._columns_py import check_columns
 from milkd.engine.ranking import EVIDENCE_CAP, EVIDENCE_WEIGHT
 
-ABI = 1
+ABI = 2
 """Counts up with every change of a signature or a result; a stale build is not used."""
 
 
@@ -32,13 +34,16 @@ def decay(w: array[float], exempt: array[int], factor: float, floor: float) -> i
     Returns:
         The number of weights that got smaller.
     """
-    _check(w=(w, "d"), exempt=(exempt, "B"))
-    smaller = 0
-    for row, passed_by in enumerate(exempt):
-        before = w[row]
-        if not passed_by and before > floor:
-            w[row] = after = floor + (before - floor) * factor
-            smaller += after < before
+    check_columns(w=(w, "d"), exempt=(exempt, "B"))
+    after = array(
+        "d",
+        [
+            floor + (before - floor) * factor if before > floor and not passed_by else before
+            for before, passed_by in zip(w, exempt, strict=True)
+        ],
+    )
+    smaller: int = sum(map(lt, after, w))
+    w[:] = after
     return smaller
 
 
@@ -50,10 +55,14 @@ def accrue(idle_s: array[float], used: array[int], elapsed_s: float) -> None:
         used: Non-zero where the row was used in the interval, typecode "B".
         elapsed_s: Running seconds of the interval.
     """
-    _check(idle_s=(idle_s, "d"), used=(used, "B"))
-    for row, in_use in enumerate(used):
-        if not in_use:
-            idle_s[row] += elapsed_s
+    check_columns(idle_s=(idle_s, "d"), used=(used, "B"))
+    idle_s[:] = array(
+        "d",
+        [
+            before if in_use else before + elapsed_s
+            for before, in_use in zip(idle_s, used, strict=True)
+        ],
+    )
 
 
 def rank_scores(w: array[float], evidence: array[int], u: array[float], c: float) -> array[float]:
@@ -65,7 +74,7 @@ def rank_scores(w: array[float], evidence: array[int], u: array[float], c: float
         u: Freshness of the row (`ranking.freshness`), typecode "d".
         c: Scale of the moment (`ranking.recency_scale`).
     """
-    _check(w=(w, "d"), evidence=(evidence, "I"), u=(u, "d"))
+    check_columns(w=(w, "d"), evidence=(evidence, "I"), u=(u, "d"))
     return array(
         "d",
         [
@@ -77,7 +86,7 @@ def rank_scores(w: array[float], evidence: array[int], u: array[float], c: float
 
 def at_most(w: array[float], exempt: array[int], threshold: float) -> list[int]:
     """List the non-exempt rows with w <= `threshold`, ascending."""
-    _check(w=(w, "d"), exempt=(exempt, "B"))
+    check_columns(w=(w, "d"), exempt=(exempt, "B"))
     return [
         row
         for row, (value, skip) in enumerate(zip(w, exempt, strict=True))
@@ -87,7 +96,7 @@ def at_most(w: array[float], exempt: array[int], threshold: float) -> list[int]:
 
 def at_least(values: array[float], exempt: array[int], threshold: float) -> list[int]:
     """List the non-exempt rows with a value >= `threshold`, ascending."""
-    _check(values=(values, "d"), exempt=(exempt, "B"))
+    check_columns(values=(values, "d"), exempt=(exempt, "B"))
     return [
         row
         for row, (value, skip) in enumerate(zip(values, exempt, strict=True))
@@ -95,18 +104,21 @@ def at_least(values: array[float], exempt: array[int], threshold: float) -> list
     ]
 
 
-def _check(**columns: tuple[object, str]) -> None:
-    lengths: list[int] = []
-    for name, (column, typecode) in columns.items():
-        if not isinstance(column, array) or column.typecode != typecode:
-            raise TypeError(f"{name}: expected array({typecode!r}), found {_described(column)}")
-        lengths.append(len(column))
-    if len(set(lengths)) > 1:
-        rows = " and ".join(map(str, lengths))
-        raise ValueError(f"columns of {rows} rows, all must have the same length")
+def lowest(scores: array[float], exempt: array[int], k: int) -> list[int]:
+    """List the k non-exempt rows of the lowest scores, the lowest first; then the lower row.
 
-
-def _described(column: object) -> str:
-    if isinstance(column, array):
-        return f"array({column.typecode!r})"
-    return type(column).__name__
+    Args:
+        scores: Numbers, typecode "d"; none of them NaN.
+        exempt: Non-zero where a row is never listed, typecode "B".
+        k: How many, 0 or more; where there are fewer, all of them.
+    """
+    check_columns(scores=(scores, "d"), exempt=(exempt, "B"))
+    if k <= 0:
+        return []
+    rows = [row for row, skip in enumerate(exempt) if not skip]
+    if k < len(rows):
+        # Plain numbers are sorted quicker than rows by number.
+        most = sorted(map(scores.__getitem__, rows))[k - 1]
+        rows = [row for row in rows if scores[row] <= most]
+    rows.sort(key=scores.__getitem__)
+    return rows[:k]

@@ -7,10 +7,10 @@ while the scope itself goes on changing: percepts are immutable.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from milkd.engine.percept import GLOBAL, NO_TOUCHES, Percept, ScopeImage
+from milkd.engine.percept import GLOBAL, NO_TOUCHES, Live, Percept, ScopeImage, living
 
 if TYPE_CHECKING:
     from array import array
@@ -27,14 +27,16 @@ class Capture:
         slots: The live rows, in the order in which percepts came in.
         texts: A percept a row; the numbers of the stale ones are in the columns.
         touched: Running seconds by slot, of rows that changed since the last pass.
+        layout: Tells whether the scope's slots are still the same ones.
     """
 
     name: str
     slots: list[int]
     texts: list[Percept | None]
-    stale: set[int]
+    stale: array[int]
     w: array[float]
     idle_s: array[float]
+    last_used_at: array[float]
     used: array[int]
     touched: dict[int, float]
     engrams: tuple[Engram, ...]
@@ -43,6 +45,7 @@ class Capture:
     shown: tuple[str, ...]
     extra: Mapping[str, object]
     unreadable: tuple[tuple[str, int, object], ...]
+    layout: object
 
     def image(self) -> ScopeImage:
         """The scope as a value."""
@@ -64,8 +67,10 @@ class Capture:
         for slot in self.slots:
             percept = self.texts[slot]
             assert percept is not None
-            if slot in self.stale:
-                percept = replace(percept, w=self.w[slot], idle_seconds=self.idle_s[slot])
+            if self.stale[slot]:
+                at = self.last_used_at[slot]
+                used_at = None if at != at else at  # NaN
+                percept = living(percept, Live(self.w[slot], self.idle_s[slot], used_at))
             yield percept
 
     def _id(self, slot: int) -> str:

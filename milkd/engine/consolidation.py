@@ -6,8 +6,9 @@ seventh step, persisting, is the store's.
 
 from __future__ import annotations
 
-import heapq
+from array import array
 from dataclasses import replace
+from itertools import compress
 from typing import TYPE_CHECKING
 
 from milkd.engine import engrams, kernels
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from milkd.engine.commands import Consolidate, Now
     from milkd.engine.memory import Memory
+    from milkd.engine.params import Params
 
 EDGE_BOOST = 0.05  # ADR-53, 3
 CONTRADICTION_PENALTY = 0.10  # ADR-53, 3
@@ -109,7 +111,7 @@ def promote(draft: Draft, sessions: Iterable[str], report: Report) -> None:
     blocked, twins = contradicted(draft), Twins(draft)
     for name in sessions:
         here, part = draft.scope(name), report.sessions[name]
-        for percept_id in list(here.ids()):
+        for percept_id in _strong(here, draft.params):
             percept = here.get(percept_id)
             assert percept is not None
             verdict = judge(percept, draft.params, blocked=percept_id in blocked)
@@ -140,13 +142,7 @@ def evict(draft: Draft, report: Report) -> None:
     excess = len(here) - limit if limit else 0
     if excess <= 0:
         return
-    wall = draft.now.wall
-    ranked = (
-        (draft.memory.rank_score(percept, wall), position, percept)
-        for position, percept in enumerate(_all(here))
-        if not percept.core
-    )
-    lowest = [percept for _, _, percept in heapq.nsmallest(excess, ranked)]
+    lowest = _lowest(draft, here, excess)
     if draft.params.evict_to_archive:
         for percept in lowest:
             archive(draft, percept, "evicted")
@@ -227,6 +223,17 @@ def _rows_at_most(here: ScopeDraft, threshold: float) -> list[Percept]:
     return _in_order(here, unchanged | lowered)
 
 
+def _strong(here: ScopeDraft, params: Params) -> list[str]:
+    """The percepts of a scope that may be promoted or deferred, and some others, in order."""
+    assert here.passed is not None
+    w, _ = here.passed
+    least = min(params.promote_threshold, params.promote_corroborated_threshold)
+    rows = kernels.at_least(w, array("B", bytes(len(w))), least)
+    rows += compress(range(len(w)), here.base.columns.exempt)
+    known = here.base.live_ids(rows)
+    return here.among(known | here.puts.keys())
+
+
 def _rows_idle(here: ScopeDraft, limit_s: float) -> list[Percept]:
     """Non-core percepts of a scope that were idle that long."""
     assert here.passed is not None
@@ -236,9 +243,30 @@ def _rows_idle(here: ScopeDraft, limit_s: float) -> list[Percept]:
 
 
 def _in_order(here: ScopeDraft, ids: set[str]) -> list[Percept]:
-    found = [here.get(percept_id) for percept_id in here.ids() if percept_id in ids] if ids else []
+    found = [here.get(percept_id) for percept_id in here.among(ids)]
     return [percept for percept in found if percept is not None]
 
 
-def _all(here: ScopeDraft) -> Iterable[Percept]:
-    return (percept for i in here.ids() if (percept := here.get(i)) is not None)
+def _lowest(draft: Draft, here: ScopeDraft, count: int) -> list[Percept]:
+    """The non-core percepts of the lowest ranks, the lowest first; of equals the older one."""
+    assert here.passed is not None
+    base, wall = here.base, draft.now.wall
+    scores = draft.memory.column_scores(base, wall, w=here.passed[0])
+    exempt = base.columns.exempt[:]
+    for percept_id in here.dropped:
+        exempt[base.slots[percept_id]] = 1
+    added: list[Percept] = []
+    for percept_id, percept in here.puts.items():
+        score = draft.memory.rank_score(percept, wall)
+        if percept_id in base and percept_id not in here.dropped:
+            slot = base.slots[percept_id]
+            scores[slot], exempt[slot] = score, percept.core
+        else:
+            scores.append(score)
+            exempt.append(percept.core)
+            added.append(percept)
+    rows = kernels.lowest(scores, exempt, count)
+    last = len(base.columns)
+    ids = [base.text(row).id if row < last else added[row - last].id for row in rows]
+    found = [here.get(percept_id) for percept_id in ids]
+    return [percept for percept in found if percept is not None]

@@ -27,7 +27,7 @@ from milkd.engine.strength import decay_factor, decayed, elapsed, floor, half_li
 
 if TYPE_CHECKING:
     from array import array
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Set
 
     from milkd.engine.commands import Now
     from milkd.engine.memory import Memory
@@ -75,6 +75,14 @@ class ScopeDraft:
         for percept_id in self.puts:
             if percept_id not in self.base or percept_id in self.dropped:
                 yield percept_id
+
+    def among(self, ids: Set[str]) -> list[str]:
+        """Those of some ids that are here, in the order of `ids()`, without going through all."""
+        slots = self.base.slots
+        old = [each for each in ids if each in slots and each not in self.dropped]
+        old.sort(key=slots.__getitem__)
+        new = (each for each in self.puts if each not in slots or each in self.dropped)
+        return [*old, *(each for each in new if each in ids)]
 
     def __contains__(self, percept_id: object) -> bool:
         return percept_id in self.puts or (

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from milkd.engine.distinctness import OFF, apart, distinct
-from milkd.engine.results import Alike, Decision, Likeness, Match, View
+from milkd.engine.ranking import recency_scale
+from milkd.engine.results import Alike, Decision, Likeness, Match
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -50,26 +51,18 @@ def search(
     wanted = memory.analyzer.vocabulary.features(text)
     for scope in scopes:
         # Whom nothing may refuse, the best is enough.
-        only = guard.is_off and not leave_out
-        for similarity, slot in _similar_enough(memory, wanted, scope, only=only):
-            if similarity <= found.similarity and similarity <= guard.similarity:
-                break
-            if leave_out and scope.text(slot).id in leave_out:
-                continue
-            if guard.objects(scope, slot, similarity):
-                continue
-            if similarity > found.similarity:
-                found.place, found.similarity = (scope, slot), similarity
+        rows = _similar_enough(memory, wanted, scope, only=guard.is_off and not leave_out)
+        if leave_out:
+            rows = [row for row in rows if scope.text(row[1]).id not in leave_out]
+        best = guard.first_granted(scope, rows, found.similarity)
+        if best is not None:
+            found.similarity, found.place = best[0], (scope, best[1])
     found.look_alike = guard.look_alike()
     return found
 
 
 class _Guard:
-    """Tells the rows apart from one text, and remembers the most similar that it refused.
-
-    Attributes:
-        similarity: Of that row; 0 for none, 1 where nothing is refused.
-    """
+    """Tells the rows apart from one text, and remembers the most similar that it refused."""
 
     def __init__(self, memory: Memory, text: str) -> None:
         self._analyzer = memory.analyzer
@@ -77,21 +70,37 @@ class _Guard:
         self._level = memory.params.distinctness_guard
         self._marks: Marks | None = None  # taken when there is something to compare them with
         self._refused: Place | None = None
+        self._similarity = 0.0  # of the refused one
         self.is_off = self._level == OFF
-        self.similarity = 1.0 if self.is_off else 0.0
 
-    def objects(self, scope: Scope, slot: int, similarity: float) -> bool:
-        """Whether the row is another fact.  There may be ten thousand of them."""
-        if self.is_off:
-            return False
-        if self._marks is None:
-            self._marks = self._analyzer.marks(self._text)
-        known = scope.lookup.known_marks.get(slot) or scope.marks(slot)
-        if not apart(self._marks, known, self._level, self._analyzer.stem):
-            return False
-        if similarity > self.similarity:
-            self._refused, self.similarity = (scope, slot), similarity
-        return True
+    def first_granted(
+        self, scope: Scope, rows: list[tuple[float, int]], least: float
+    ) -> tuple[float, int] | None:
+        """The first row that is no other fact, if it is more similar than `least`.
+
+        Args:
+            rows: (similarity, slot), the most similar first.  There may be ten thousand, each
+                of them refused.
+        """
+        if self.is_off or not rows:
+            return rows[0] if rows and rows[0][0] > least else None
+        mine = self._marks = self._marks or self._analyzer.marks(self._text)
+        known_marks, level, stem = scope.lookup.known_marks, self._level, self._analyzer.stem
+        numbers, polarity = mine.numbers, mine.polarity
+        granted = None
+        for similarity, slot in rows:
+            if similarity <= least and similarity <= self._similarity:
+                break
+            known = known_marks.get(slot) or scope.marks(slot)
+            # `apart`, told at once where texts of one template differ in a number.
+            theirs = known.numbers
+            crossed = not (numbers <= theirs or theirs <= numbers)
+            if (crossed and polarity is known.polarity) or apart(mine, known, level, stem):
+                if similarity > self._similarity:
+                    self._refused, self._similarity = (scope, slot), similarity
+            elif similarity > least:
+                granted, least = (similarity, slot), similarity
+        return granted
 
     def look_alike(self) -> Match | None:
         """The most similar percept that was refused, with the reason."""
@@ -100,7 +109,7 @@ class _Guard:
         scope, slot = self._refused
         percept = scope.percept(slot)
         reason = distinct(self._marks, scope.marks(slot), self._level, self._analyzer.stem)
-        return Match(percept.id, percept.content, percept.w, self.similarity, reason)
+        return Match(percept.id, percept.content, percept.w, self._similarity, reason)
 
 
 def similar(memory: Memory, command: Similar, now: Now) -> Decision:
@@ -112,14 +121,18 @@ def similar(memory: Memory, command: Similar, now: Now) -> Decision:
         for rank, scope in enumerate(scopes)
         for similarity, slot in scope.lookup.tokens.nearest(wanted, command.limit)
     )
-    likenesses = []
-    for negative, rank, slot in ranked[: command.limit]:
-        scope = scopes[rank]
-        percept = scope.percept(slot)
-        view = View(percept, scope.name, memory.rank_score(percept, now.wall))
-        likenesses.append(Likeness(view, -negative))
-    found = search(memory, command.text, scopes)
-    return Decision((), Alike(tuple(likenesses), found.id, found.look_alike))
+    c = recency_scale(now.wall, memory.params)
+    likenesses = tuple(
+        Likeness(memory.view(scopes[rank], slot, now.wall, c), -negative)
+        for negative, rank, slot in ranked[: command.limit]
+    )
+    if memory.params.distinctness_guard != OFF:
+        found = search(memory, command.text, scopes)
+        return Decision((), Alike(likenesses, found.id, found.look_alike))
+    # Whom nothing may refuse, the most similar one is it.
+    best = likenesses[0] if likenesses else None
+    restated = best is not None and best.similarity >= memory.params.duplicate_threshold
+    return Decision((), Alike(likenesses, best.view.known.id if best and restated else None, None))
 
 
 def _similar_enough(

@@ -28,7 +28,7 @@ from milkd.engine.memory import Memory
 from milkd.engine.percept import ARCHIVE, GLOBAL, ScopeImage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from milkd.engine.capture import Capture
     from milkd.engine.changes import Change
@@ -86,6 +86,13 @@ class Engine:
             running: The scope's total running seconds at which its strengths are current.
         """
         self._memory.load(image, running)
+
+    def preparing(self, image: ScopeImage) -> Iterator[None]:
+        """Do what takes long in loading a scope, a few milliseconds at a time.
+
+        Whoever runs through it may do anything in between, and loads the image right after.
+        """
+        return self._memory.preparing(image)
 
     def put_back(self, image: ScopeImage) -> None:
         """Take a scope in as it was when its image was made, whatever else is loaded."""
@@ -168,6 +175,14 @@ class Engine:
         scope = self._memory.scopes.get(capture.name)
         if scope is not None:
             scope.freshen(capture, image, rows)
+
+    def compacting(self) -> Iterator[None]:
+        """Use up no more room than what is loaded takes, a few milliseconds at a time.
+
+        Whoever runs through it may do anything in between.  Nothing that is asked comes out
+        differently for it.
+        """
+        return self._memory.compacting()
 
     def read_at(self, scope: str) -> float:
         """The latest reading of a loaded scope's running clock that left a trace."""

@@ -26,6 +26,7 @@ from milkd.engine.changes import (
 )
 from milkd.engine.percept import ARCHIVE, AT_ODDS, GLOBAL, Edge, Engram, Percept, ScopeImage
 from milkd.engine.ranking import freshness, order_score, rank_score, recency_scale
+from milkd.engine.results import View
 from milkd.engine.scope import Scope
 
 if TYPE_CHECKING:
@@ -51,6 +52,8 @@ class Memory:
     """What callers were shown, by session or connection."""
     dormant: dict[str, Mapping[str, str]] = field(default_factory=dict)
     """Closed sessions: content by percept id."""
+    prepared: tuple[ScopeImage, Scope] | None = None
+    """The scope that was made of an image and is about to be loaded."""
 
     @property
     def params(self) -> Params:
@@ -106,13 +109,23 @@ class Memory:
         u = freshness(min(percept.updated_at, wall), self.params)
         return rank_score(percept.w, percept.evidence, u, recency_scale(wall, self.params))
 
-    def column_scores(self, scope: Scope, wall: float) -> array[float]:
-        """The rank_score of every row of a scope by slot."""
+    def view(self, scope: Scope, slot: int, wall: float, c: float) -> View:
+        """A row as callers see it; `c` is the `recency_scale` of the wall time."""
+        score = self._rank_of_row(scope, slot, wall, c)
+        return View(scope.text(slot), scope.name, score, scope.columns.live(slot))
+
+    def column_scores(
+        self, scope: Scope, wall: float, *, w: array[float] | None = None
+    ) -> array[float]:
+        """The rank_score of every row of a scope by slot; `w` are other weights than its own."""
         columns, c = scope.columns, recency_scale(wall, self.params)
-        scores = kernels.rank_scores(columns.w, columns.evidence, columns.u, c)
+        w = columns.w if w is None else w
+        scores = kernels.rank_scores(w, columns.evidence, columns.u, c)
         if scope.latest > wall:
+            u_now = freshness(wall, self.params)
             for slot in scope.slots.values():
-                scores[slot] = self._rank_of_row(scope, slot, wall, c)
+                if columns.updated_at[slot] > wall:
+                    scores[slot] = rank_score(w[slot], columns.evidence[slot], u_now, c)
         return scores
 
     def row_score(self, scope: Scope, slot: int, wall: float, c: float) -> float:
@@ -133,8 +146,36 @@ class Memory:
 
     def put_back(self, image: ScopeImage, running: float) -> None:
         """Take a scope in as it is."""
-        self.scopes[image.name] = Scope.from_image(image, self.analyzer, running)
+        self.scopes[image.name] = self._prepared(image, running) or Scope.from_image(
+            image, self.analyzer, running
+        )
         self.dormant.pop(image.name, None)
+
+    def preparing(self, image: ScopeImage) -> Iterator[None]:
+        """Make the scope of an image, a step at a time, for the `load` that must follow at once.
+
+        Between steps anything may be done, to this memory too.
+        """
+        scope = Scope(image.name, self.analyzer)
+        yield from scope.filling(image, image.running_seconds)
+        self.prepared = image, scope
+
+    def compacting(self) -> Iterator[None]:
+        """Leave out the empty rows of every scope that has many, a step at a time."""
+        for name, scope in tuple(self.scopes.items()):
+            for _ in scope.compacting():
+                yield
+                if self.scopes.get(name) is not scope:
+                    break
+
+    def _prepared(self, image: ScopeImage, running: float) -> Scope | None:
+        prepared, self.prepared = self.prepared, None
+        if prepared is None or prepared[0] is not image or running != image.running_seconds:
+            return None
+        _, scope = prepared
+        if scope.analyzer is not self.analyzer:
+            scope.configure(self.analyzer)
+        return scope
 
     def without_known(self, image: ScopeImage) -> ScopeImage:
         """The image without what global holds too; itself if there is nothing.

@@ -148,10 +148,24 @@ def updates_first(
 
     It counts if it is visible and passes the same gate; it need not share a word itself.
     """
+    if any(scope.updaters for scope in hits.scopes):
+        return _updates_first(memory, hits, entries, gate, now)
+    return iter(entries)
+
+
+def _updates_first(
+    memory: Memory, hits: Hits, entries: Iterable[Entry], gate: Gate, now: Now
+) -> Iterator[Entry]:
     placed: set[str] = set()
     for entry in entries:
-        if entry.id not in placed:
+        here = entry.id
+        if here in placed:
+            continue
+        if any(scope.updaters.get(here) for scope in hits.scopes):
             yield from _with_updaters(memory, hits, entry, gate, now, placed)
+        else:
+            placed.add(here)
+            yield entry
 
 
 def _with_updaters(

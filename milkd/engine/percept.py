@@ -7,10 +7,10 @@ along untouched in `extra` and `stamps`, so that saving loses nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -124,6 +124,25 @@ class Percept:
     """Keys of the file that this version does not know, verbatim."""
     stamps: Mapping[str, str] = field(default_factory=no_stamps)
     """Times as the file wrote them, by key; valid while they still denote the field's value."""
+
+
+class Live(NamedTuple):
+    """The numbers of a percept that change with the time and with use, and say nothing else."""
+
+    w: float
+    idle_seconds: float
+    last_used_at: float | None
+
+
+def live(percept: Percept) -> Live:
+    """The numbers that a percept has itself."""
+    return Live(percept.w, percept.idle_seconds, percept.last_used_at)
+
+
+def living(percept: Percept, numbers: Live) -> Percept:
+    """The percept with other numbers."""
+    w, idle_seconds, last_used_at = numbers
+    return replace(percept, w=w, idle_seconds=idle_seconds, last_used_at=last_used_at)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,9 @@ from milkd.engine.ordering import (
     passes_consumer,
     updates_first,
 )
+from milkd.engine.ranking import recency_scale
 from milkd.engine.references import shown as shown_weight
-from milkd.engine.results import Candidate, Decision, Hit, Recalled, View
+from milkd.engine.results import Candidate, Decision, Hit, Recalled
 from milkd.engine.usage import shown, used
 
 if TYPE_CHECKING:
@@ -33,8 +34,9 @@ def query(memory: Memory, command: Query, now: Now) -> Decision:
     hits = Hits.of(memory, command.text, command.session)
     entries = list(islice(_in_order(memory, command, hits, now), command.max_results))
     places = [(entry.scope, entry.slot) for entry in entries]
+    c = recency_scale(now.wall, memory.params)
     result = Recalled(
-        tuple(_hit(memory, entry, now) for entry in entries),
+        tuple(_hit(memory, entry, now.wall, c) for entry in entries),
         tuple(_candidates(memory, command, hits, entries, now)) if command.explain else None,
     )
     changes = used(places, now) + shown(places, command.session, command.caller)
@@ -51,9 +53,8 @@ def _in_order(memory: Memory, command: Query, hits: Hits, now: Now) -> Iterator[
     return entries
 
 
-def _hit(memory: Memory, entry: Entry, now: Now) -> Hit:
-    percept = entry.scope.percept(entry.slot)
-    view = View(percept, entry.scope.name, memory.rank_score(percept, now.wall))
+def _hit(memory: Memory, entry: Entry, wall: float, c: float) -> Hit:
+    view = memory.view(entry.scope, entry.slot, wall, c)
     return Hit(view, entry.hits, entry.score, entry.superseded_by)
 
 

@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+from milkd.engine.percept import living
 
 if TYPE_CHECKING:
     from milkd.engine.changes import Change
-    from milkd.engine.percept import Edge, Percept
+    from milkd.engine.percept import Edge, Live, Percept
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(NamedTuple):
     """A percept where it is, with its score."""
 
-    percept: Percept
+    known: Percept
     scope: str
     """`global`, `archive` or the session id."""
     rank_score: float
+    live: Live | None = None
+    """Its numbers, where they are newer than those of `known`."""
+
+    @property
+    def percept(self) -> Percept:
+        """The percept as it is."""
+        return self.known if self.live is None else living(self.known, self.live)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +87,7 @@ class Forgotten:
     """Percepts of the same text elsewhere: deleted too if asked for, else still there."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(NamedTuple):
     """A recalled percept."""
 
     view: View
@@ -138,8 +145,7 @@ class Detail:
     edges: tuple[Edge, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Likeness:
+class Likeness(NamedTuple):
     """A percept with its Jaccard similarity to a text."""
 
     view: View

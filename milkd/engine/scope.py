@@ -8,23 +8,35 @@ is the same object each time, so that saving can tell what changed.
 from __future__ import annotations
 
 from array import array
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from milkd.engine import kernels
 from milkd.engine.capture import Capture
 from milkd.engine.columns import Columns
+from milkd.engine.compaction import Compaction, is_gappy
 from milkd.engine.lookup import Lookup
-from milkd.engine.percept import GLOBAL, Edge, Engram, Percept, Relation, ScopeImage
+from milkd.engine.percept import (
+    GLOBAL,
+    Edge,
+    Engram,
+    Percept,
+    Relation,
+    ScopeImage,
+    live,
+    living,
+)
 from milkd.engine.ranking import freshness
 from milkd.engine.strength import decay_factor, decayed, elapsed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from milkd.engine.analysis import Analyzer
     from milkd.engine.changes import Passed, Used
     from milkd.engine.marks import Marks
+
+MANY = 4_096  # percepts taken in at one stroke when nobody waits
+FEW = 64  # when others wait for their turn: a few milliseconds
 
 
 class Scope:
@@ -50,7 +62,11 @@ class Scope:
         """By id, the percepts that update it according to edges of this scope."""
         self._texts: list[Percept | None] = []
         self._touched: dict[int, float] = {}
-        self._stale: set[int] = set()
+        self._decided: tuple[Passed, array[float], array[float]] | None = None
+        """The pass that was worked out last and what it would leave, as long as that holds."""
+        self._layout = object()
+        """Another one whenever slots become others."""
+        self._moving: Compaction | None = None
         self.extra: Mapping[str, object] = {}
         self.unreadable: tuple[tuple[str, int, object], ...] = ()
 
@@ -58,19 +74,49 @@ class Scope:
     def from_image(cls, image: ScopeImage, analyzer: Analyzer, running: float) -> Scope:
         """The scope of an image, with strengths that are current at a running reading."""
         scope = cls(image.name, analyzer)
-        for percept in image.percepts:
-            scope.put(percept)
-        for edge in image.edges:
-            scope.put_edge(edge)
-        scope.shown = dict.fromkeys(image.shown)
-        scope.engrams = {engram.id: engram for engram in image.engrams}
-        scope.passed_at = scope.read_at = running
-        for percept_id, since in image.touched.items():
-            scope._touch(percept_id, since)
-        for percept_id in scope.slots.keys() & set(image.used):
-            scope.columns.used[scope.slots[percept_id]] = 1
-        scope.extra, scope.unreadable = image.extra, image.unreadable
+        for _ in scope.filling(image, running, MANY):
+            pass
         return scope
+
+    def filling(self, image: ScopeImage, running: float, rows: int = FEW) -> Iterator[None]:
+        """Take an image into the empty scope, a step at a time; what is not whole is not used.
+
+        Args:
+            image: The scope's.
+            running: The reading at which its strengths are current.
+            rows: Percepts or edges of a step.
+        """
+        for first in range(0, len(image.percepts), rows):
+            self._append(image.percepts[first : first + rows])
+            yield
+        for first in range(0, len(image.edges), rows):
+            for edge in image.edges[first : first + rows]:
+                self.put_edge(edge)
+            yield
+        self.shown = dict.fromkeys(image.shown)
+        self.engrams = {engram.id: engram for engram in image.engrams}
+        self.passed_at = self.read_at = running
+        for percept_id, since in image.touched.items():
+            self._touch(percept_id, since)
+        for percept_id in self.slots.keys() & set(image.used):
+            self.columns.used[self.slots[percept_id]] = 1
+        self.extra, self.unreadable = image.extra, image.unreadable
+
+    def _append(self, percepts: Sequence[Percept]) -> None:
+        """Insert percepts at the end, as `put` would one by one."""
+        first, params = len(self.columns), self.analyzer.params
+        slots = {percept.id: slot for slot, percept in enumerate(percepts, first)}
+        if len(slots) < len(percepts) or not self.slots.keys().isdisjoint(slots):
+            for percept in percepts:
+                self.put(percept)
+            return
+        updated_at = [percept.updated_at for percept in percepts]
+        self.columns.extend(percepts, [freshness(at, params) for at in updated_at])
+        self.slots |= slots
+        self._texts += percepts
+        self.latest = max(self.latest, *updated_at)
+        for slot, percept in enumerate(percepts, first):
+            self.lookup.file(slot, percept)
 
     def capture(self) -> Capture:
         """The whole scope as it is now, to be made a value of later, in any thread."""
@@ -78,9 +124,10 @@ class Scope:
             name=self.name,
             slots=list(self.slots.values()),
             texts=self._texts.copy(),
-            stale=self._stale.copy(),
+            stale=self.columns.stale[:],
             w=self.columns.w[:],
             idle_s=self.columns.idle_s[:],
+            last_used_at=self.columns.last_used_at[:],
             used=self.columns.used[:],
             touched=self._touched.copy(),
             engrams=tuple(self.engrams.values()),
@@ -89,24 +136,27 @@ class Scope:
             shown=tuple(self.shown),
             extra=self.extra,
             unreadable=self.unreadable,
+            layout=self._layout,
         )
 
     def freshen(self, capture: Capture, image: ScopeImage, rows: range) -> None:
         """Take over percepts that were made of a capture, where nothing changed since."""
+        columns = self.columns
+        if capture.layout is not self._layout:
+            return
         for row in rows:
             slot, percept = capture.slots[row], image.percepts[row]
             if (
-                slot in self._stale
+                columns.stale[slot]
                 and self._texts[slot] is capture.texts[slot]
-                and self.columns.w[slot] == percept.w
-                and self.columns.idle_s[slot] == percept.idle_seconds
+                and columns.live(slot) == live(percept)
             ):
                 self._texts[slot] = percept
-                self._stale.discard(slot)
+                columns.stale[slot] = 0
 
     def image(self) -> ScopeImage:
         """The whole scope as a value; untouched percepts are the same objects each time."""
-        for slot in tuple(self._stale):
+        for slot in self.slots.values():
             self.percept(slot)
         return self.capture().image()
 
@@ -124,11 +174,9 @@ class Scope:
         """The percept of a live row."""
         percept = self._texts[slot]
         assert percept is not None
-        if slot not in self._stale:
-            return percept
-        percept = replace(percept, w=self.columns.w[slot], idle_seconds=self.columns.idle_s[slot])
-        self._texts[slot] = percept
-        self._stale.discard(slot)
+        if self.columns.stale[slot]:
+            percept = self._texts[slot] = living(percept, self.columns.live(slot))
+            self.columns.stale[slot] = 0
         return percept
 
     def text(self, slot: int) -> Percept:
@@ -136,6 +184,11 @@ class Scope:
         percept = self._texts[slot]
         assert percept is not None
         return percept
+
+    def live_ids(self, rows: Iterable[int]) -> set[str]:
+        """The ids of the rows among these that are not empty."""
+        texts = self._texts
+        return {percept.id for row in rows if (percept := texts[row]) is not None}
 
     def get(self, percept_id: str) -> Percept | None:
         """The percept of an id, if it is here."""
@@ -166,11 +219,14 @@ class Scope:
         if slot is None:
             slot = self.slots[percept.id] = self.columns.append()
             self._texts.append(None)
-        if not _reads_alike(self._texts[slot], percept):
+        reads_alike = _reads_alike(self._texts[slot], percept)
+        if not reads_alike:
             self.lookup.file(slot, percept)
         self._texts[slot] = percept
-        self._stale.discard(slot)
+        self._decided = None
         self.columns.write(slot, percept, freshness(percept.updated_at, self.analyzer.params))
+        if self._moving is not None:
+            self._moving.change(self.columns, slot, None if reads_alike else percept)
         self.latest = max(self.latest, percept.updated_at)
         if running is not None:
             self._touch(percept.id, running)
@@ -195,22 +251,22 @@ class Scope:
     def drop(self, percept_id: str) -> None:
         """Take a percept out; its row stays empty."""
         slot = self.slots.pop(percept_id)
-        self._texts[slot] = None
-        self._stale.discard(slot)
+        self._texts[slot] = self._decided = None
         self._touched.pop(slot, None)
         self.columns.clear(slot)
         self.lookup.remove(slot)
+        if self._moving is not None:
+            self._moving.drop(slot)
 
     def use(self, used: Used) -> None:
         """Note that percepts were handed out: idle time starts anew."""
+        self._decided = None
         for percept_id in used.ids:
             slot = self.slots.get(percept_id)
-            if slot is None:
-                continue  # forgotten while the note of its use was on the way
-            percept = replace(self.percept(slot), last_used_at=used.at, idle_seconds=0.0)
-            self._texts[slot] = percept
-            self.columns.idle_s[slot] = 0.0
-            self.columns.used[slot] = 1
+            if slot is not None:  # else forgotten while the note of its use was on the way
+                self.columns.use(slot, used.at)
+                if self._moving is not None:
+                    self._moving.change(self.columns, slot)
 
     def after_pass(self, passed: Passed) -> tuple[array[float], array[float], int]:
         """Weights, idle seconds and how many weights fell, were the pass applied."""
@@ -225,6 +281,7 @@ class Scope:
             fell += self._decay_touched(slot, w, passed)
         if self.name == GLOBAL:
             kernels.accrue(idle_s, used, passed.elapsed_s)
+        self._decided = passed, w, idle_s
         return w, idle_s, fell
 
     def _decay_touched(self, slot: int, w: array[float], passed: Passed) -> int:
@@ -238,12 +295,36 @@ class Scope:
 
     def apply_pass(self, passed: Passed) -> None:
         """Decay every weight and let idle time accrue."""
-        self.columns.w, self.columns.idle_s, _ = self.after_pass(passed)
-        self._stale = set(self.slots.values())
+        if self._decided is None or self._decided[0] is not passed:
+            self.after_pass(passed)
+        assert self._decided is not None
+        _, self.columns.w, self.columns.idle_s = self._decided
+        self._decided = self._moving = None
+        self.columns.stale = array("B", b"\1" * len(self.columns))
         self._touched.clear()
         self.columns.used = array("B", bytes(len(self.columns)))
         self.passed_at = max(self.passed_at, passed.running)
         self.read_at = max(self.read_at, passed.running)
+
+    def compacting(self) -> Iterator[None]:
+        """Leave out the empty rows, a step at a time, if they are too many.
+
+        Between steps the scope may be used and changed; a pass or other knobs end it unfinished.
+        """
+        if not is_gappy(len(self.columns), len(self.slots)):
+            return
+        self._moving = moving = Compaction(self.columns, self.analyzer)
+        while moving.move(self.columns, self._texts, FEW):
+            yield
+            if self._moving is not moving:
+                return
+        moving.keep_marks(self.lookup)
+        moving.columns.stale = array("B", [self.columns.stale[row] for row in moving.rows])
+        self._texts = [self._texts[row] for row in moving.rows]
+        self._touched = {moving.slots[row]: at for row, at in self._touched.items()}
+        self.slots = {percept_id: moving.slots[row] for percept_id, row in self.slots.items()}
+        self.columns, self.lookup = moving.columns, moving.lookup
+        self._layout, self._decided, self._moving = object(), None, None
 
     def marks(self, slot: int) -> Marks:
         """What the distinctness guard needs of a row's content."""
@@ -255,7 +336,7 @@ class Scope:
             self.lookup = Lookup(analyzer)
             for slot in self.slots.values():
                 self.lookup.file(slot, self.text(slot))
-        self.analyzer = analyzer
+        self.analyzer, self._moving = analyzer, None
         for slot in self.slots.values():
             self.columns.u[slot] = freshness(self.columns.updated_at[slot], analyzer.params)
 

@@ -86,8 +86,9 @@ class Text(Argument):
         text = decoded(value)
         if text is None:
             raise self.refused(found(value))
-        if len(text) > self.max_bytes or len(text.encode()) > self.max_bytes:
-            raise self.refused(f"{len(text.encode()):,} bytes")
+        long = len(text) if text.isascii() else len(text.encode())
+        if long > self.max_bytes:
+            raise self.refused(f"{long:,} bytes")
         if not text and not self.empty:
             raise self.refused("empty text")
         if text and not self.blank and not text.strip():

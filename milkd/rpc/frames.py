@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from milkd.errors import InvalidParams, InvalidRequest
 from milkd.rpc.messages import NOTIFICATION, REQUEST, RESPONSE, Notification, Request, Response
-from milkd.rpc.values import MAX_DEPTH, decoded, deeper_than, found
+from milkd.rpc.values import MAX_DEPTH, NESTING, decoded, deeper_than, found
 
 __all__ = ["MAX_METHOD", "message"]
 
@@ -26,6 +26,36 @@ def message(value: object) -> Request | Response | Notification:
     Raises:
         InvalidRequest: There is nothing in the value that could be answered.
     """
+    if type(value) is list and len(value) == 4:
+        kind, msgid, third, fourth = value
+        if type(kind) is int and type(msgid) is int and 0 <= msgid < MSGID_LIMIT:
+            if kind == REQUEST:
+                if (
+                    type(third) is str
+                    and 0 < len(third) <= MAX_METHOD
+                    and third.isascii()
+                    and type(fourth) is list
+                    and (not fourth or _is_flat(fourth))
+                ):
+                    return Request(msgid, third, fourth[0] if fourth else {})
+            elif kind == RESPONSE and not fourth and not isinstance(third, NESTING):
+                return Response(msgid, third, fourth)
+    return _looked_at(value)
+
+
+def _is_flat(params: list[object]) -> bool:
+    """Whether the parameters are one map without another list or map in it."""
+    only = params[0]
+    if len(params) > 1 or type(only) is not dict:
+        return False
+    for argument in only.values():  # noqa: SIM110  # a generator takes twice as long
+        if type(argument) is dict or type(argument) is list:
+            return False
+    return True
+
+
+def _looked_at(value: object) -> Request | Response | Notification:
+    """The message that a value is, or what is wrong with it."""
     if type(value) is not list:
         raise InvalidRequest(f"found {found(value)}, expected {FRAMES}")
     kind = value[0] if value else None

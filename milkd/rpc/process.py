@@ -17,7 +17,7 @@ PROCESS: tuple[Method, ...] = (
         Text("version", "version of the client", max_bytes=64),
         Choice("errors", "how errors are written: list if absent", ERROR_FORMS),
         result="`server`, `version`, `protocol`, `run_id`, `pid`, `store`, `socket`, `core` "
-        "(compiled or pure), `limits`",
+        "(compiled or pure, and the ABI), `why_pure?`, `limits`",
         example=Example(
             {"client": "notes.nvim"},
             {
@@ -28,7 +28,7 @@ PROCESS: tuple[Method, ...] = (
                 "pid": 4711,
                 "store": "/home/ada/.milk/memory",
                 "socket": "/run/user/1000/milkd/milkd.sock",
-                "core": "compiled 1",
+                "core": "compiled 2",
                 "limits": {"max_message": 1048576, "connections": 64, "request_s": 30.0},
             },
         ),
@@ -43,15 +43,20 @@ PROCESS: tuple[Method, ...] = (
         "health",
         "Whether all is well. Works in every version of the protocol.",
         result="`status` (ok, degraded or read_only), `reasons` (sentences), `indexed` and "
-        "`total` (facts: those a search can find, and those it ought to; of open scopes only)",
-        example=Example({}, {"status": "ok", "reasons": [], "indexed": 54, "total": 54}),
+        "`total` (facts: those a search can find, and those it ought to; of open scopes only), "
+        "`core` (compiled or pure, and the ABI), `why_pure?` (why it is not compiled, and what "
+        "to do about it)",
+        example=Example(
+            {},
+            {"status": "ok", "reasons": [], "indexed": 54, "total": 54, "core": "compiled 2"},
+        ),
     ),
     reading(
         "stats",
         "Counts: facts, sessions, connections, time.",
         result="`global`, `archive`, `sessions` ([{`session`, `percepts`, `running_seconds`, "
         "`connections`}]), `run_id`, `running_seconds`, `uptime_seconds`, `connections`, "
-        "`version`, `core`",
+        "`version`, `core`, `why_pure?`",
         example=Example(
             {},
             {
@@ -70,7 +75,7 @@ PROCESS: tuple[Method, ...] = (
                 "uptime_seconds": 9000.5,
                 "connections": 2,
                 "version": "0.1.0",
-                "core": "compiled 1",
+                "core": "compiled 2",
             },
         ),
     ),

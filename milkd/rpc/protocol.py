@@ -15,6 +15,7 @@ from milkd.rpc.messages import NOTIFICATION, REQUEST, RESPONSE, Notification, Re
 from milkd.rpc.values import (
     MAX_DEPTH,
     MAX_ITEMS,
+    alone,
     error_from_wire,
     error_to_wire,
     plain,
@@ -45,6 +46,8 @@ READ_SIZE = 64 << 10  # bytes to ask of a socket at once
 # ValueError covers every limit and format error of msgpack, TypeError a list or map as the key
 # of a map; the pure-Python codec meets deep nesting with RecursionError.
 UNREADABLE = (ValueError, TypeError, RecursionError, msgpack.UnpackException)
+
+_idle: list[msgpack.Packer] = []
 
 
 class Connection:
@@ -94,33 +97,38 @@ class Connection:
         messages: list[Request | Response | Notification] = []
         if self._fault is None:
             try:
-                for start in range(0, len(data), READ_SIZE):
-                    self._read(data[start : start + READ_SIZE], messages)
+                if len(data) <= READ_SIZE:
+                    self._read(data, messages)
+                else:
+                    for start in range(0, len(data), READ_SIZE):
+                        self._read(data[start : start + READ_SIZE], messages)
             except (ParseError, InvalidRequest) as error:
-                self._fault = error
+                self._fault = alone(error)
         if self._fault is not None and not messages:
             raise type(self._fault)(*self._fault.args) from self._fault.__cause__
         return messages
 
     def _read(self, data: bytes, messages: list[Request | Response | Notification]) -> None:
+        unpacker, start = self._unpacker, self._start
         try:
-            self._unpacker.feed(data)
-            self._fed += len(data)
-            while self._start < self._fed:  # to find that out from the unpacker costs more
-                value = self._unpacker.unpack()
-                end = self._unpacker.tell()
-                self._check_size(end - self._start)
+            unpacker.feed(data)
+            fed = self._fed = self._fed + len(data)
+            while start < fed:  # to find that out from the unpacker costs more
+                value = unpacker.unpack()
+                end = unpacker.tell()
+                if end - start > self._max_message:
+                    raise self._too_long()
                 messages.append(message(value))
-                self._start = end
+                self._start = start = end
         except msgpack.OutOfData:
             # The unpacker counts only what it has not looked at yet, which is little.
-            self._check_size(self._fed - self._start)
+            if self._fed - start > self._max_message:
+                raise self._too_long() from None
         except UNREADABLE as error:
             raise ParseError("not MessagePack, or an array or map beyond the limits") from error
 
-    def _check_size(self, size: int) -> None:
-        if size > self._max_message:
-            raise ParseError(f"a message of more than {self._max_message:,} bytes")
+    def _too_long(self) -> ParseError:
+        return ParseError(f"a message of more than {self._max_message:,} bytes")
 
     @staticmethod
     def request(msgid: int, method: str, arguments: Mapping[str, object]) -> bytes:
@@ -176,7 +184,14 @@ class Connection:
 
 
 def _pack(value: object) -> bytes:
-    data: bytes = msgpack.packb(value, use_bin_type=True)
+    """Encode; a packer costs twice what it does for a small message, and serves one at a time."""
+    try:
+        packer = _idle.pop()
+    except IndexError:
+        packer = msgpack.Packer(use_bin_type=True)
+    data: bytes = packer.pack(value)
+    if len(data) <= READ_SIZE:  # else it has grown
+        _idle.append(packer)
     return data
 
 

@@ -43,8 +43,13 @@ def validate(name: str, params: object) -> dict[str, object]:
     method = METHODS.get(name)
     if method is None:
         raise MethodNotFound(f"there is no method {named(name)}{_hint(name, METHODS)}")
-    given = {_known(method, key): value for key, value in _map(params).items()}
     arguments: dict[str, object] = {}
+    given = params if type(params) is dict else _map(params)
+    if given:
+        names = method.by_name
+        given = {
+            key if key in names else _known(method, key): value for key, value in given.items()
+        }
     for argument in method.arguments:
         value = given.get(argument.name)
         if value is not None:

@@ -14,11 +14,22 @@ from milkd.errors import Internal, InvalidParams, TooLarge, error_class
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
+    from typing import Any, TypeVar
 
     from milkd.errors import WireError
 
-__all__ = ["decoded", "deeper_than", "error_from_wire", "error_to_wire", "found", "named", "plain"]
+    Error = TypeVar("Error", bound=BaseException)
+
+__all__ = [
+    "alone",
+    "decoded",
+    "deeper_than",
+    "error_from_wire",
+    "error_to_wire",
+    "found",
+    "named",
+    "plain",
+]
 
 MAX_DEPTH = 24  # arrays and maps within each other, the message itself included; Nvim dies at 32
 MAX_ITEMS = 65_536  # entries of one array or map
@@ -50,7 +61,7 @@ def deeper_than(limit: int, value: object) -> bool:
             inner
             for outer in level
             for inner in (outer.values() if isinstance(outer, dict) else outer)
-            if isinstance(inner, NESTING)
+            if type(inner) is dict or type(inner) is list
         ]
     return bool(level)
 
@@ -90,6 +101,8 @@ def plain(value: object, room: int = MAX_DEPTH - 1) -> object:
         TypeError: The value, or one in it, has no place in a message.
         TooLarge: A list or map has more than MAX_ITEMS entries.
     """
+    if type(value) is dict or type(value) is list:
+        return _plain_container(value, room) if value or room <= 0 else value
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
@@ -112,9 +125,27 @@ def _plain_container(
         raise TooLarge(f"a list of {len(value):,} entries, at most {MAX_ITEMS:,} are sent at once")
     if room <= 0:
         return TOO_DEEP
-    if isinstance(value, Mapping):
-        return {_sound(str(key)): plain(item, room - 1) for key, item in value.items()}
+    if type(value) is dict or isinstance(value, Mapping):
+        return _plain_map(value, room - 1)
     return [plain(item, room - 1) for item in value]
+
+
+def _plain_map(value: Mapping[object, object], room: int) -> dict[str, object]:
+    """What nearly every value is, is seen at a glance: this is most of what an answer costs."""
+    result: dict[str, object] = {}
+    item: Any
+    for key, item in value.items():
+        kind = type(item)
+        if kind is str:
+            item = item if item.isascii() else _sound(item)
+        elif kind is float:
+            item = item if item - item == 0.0 else None
+        elif kind is int:
+            item = item if INT64_LOW <= item <= INT64_HIGH else _as_float(item)
+        elif item is not None and kind is not bool:
+            item = plain(item, room)
+        result[key if type(key) is str and key.isascii() else _sound(str(key))] = item
+    return result
 
 
 def _sound(text: str) -> str:
@@ -133,6 +164,19 @@ def _as_float(value: int) -> float | None:
         return float(value)
     except OverflowError:
         return None
+
+
+def alone(error: Error) -> Error:
+    """The error without the way it came, to be kept.
+
+    That way leads through whoever keeps it, and through what it read: such a circle lies about
+    with all that until garbage is looked for.
+    """
+    link: BaseException | None = error
+    while link is not None:
+        link.__traceback__ = None
+        link = link.__cause__ or link.__context__
+    return error
 
 
 def error_to_wire(error: WireError, *, as_string: bool = False) -> object:

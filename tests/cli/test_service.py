@@ -24,7 +24,7 @@ def test_statistics_are_counts_and_times(place: Place, milkctl: Milkctl) -> None
     milkctl("learn", "the user prefers tabs")
     milkctl("record", "only for this session", "--session", "s1")
     lines = milkctl("stats").out.splitlines()
-    assert re.match(r"milkd \d.* \((compiled|pure) 1\), run ", lines[0])
+    assert re.match(r"milkd \d.* \((compiled|pure) \d+\), run ", lines[0])
     assert lines[1:3] == [f"store  {place.store}", f"socket {place.socket}"]
     assert json.loads(milkctl("stats", "--json").out)["store"] == str(place.store)
     assert "global 1 percept, archive 0" in lines
@@ -33,7 +33,24 @@ def test_statistics_are_counts_and_times(place: Place, milkctl: Milkctl) -> None
 
 def test_a_healthy_daemon_is_code_zero(place: Place, milkctl: Milkctl) -> None:
     place.start()
-    assert milkctl("health") == (0, "ok: 0 of 0 percepts searchable\n", "")
+    ran = milkctl("health")
+    assert (ran.code, ran.err) == (0, "")
+    assert re.fullmatch(
+        r"ok: 0 of 0 percepts searchable\nkernels: (compiled \d+|pure \d+; .+)\n", ran.out
+    )
+
+
+def test_a_daemon_on_pure_kernels_is_healthy_and_says_why_they_are(
+    place: Place, milkctl: Milkctl
+) -> None:
+    place.env["MILKD_PURE"] = "1"
+    place.start()
+    ran = milkctl("health")
+    assert ran.code == 0
+    told = "MILKD_PURE=1 was set when the daemon started: unset it, then `milkctl stop`"
+    assert re.search(rf"^kernels: pure \d+; {told}$", ran.out, re.MULTILINE)
+    assert json.loads(milkctl("health", "--json").out)["why_pure"] == told
+    assert json.loads(milkctl("stats", "--json").out)["why_pure"] == told
 
 
 @pytest.mark.parametrize("status", ["degraded", "read_only"])

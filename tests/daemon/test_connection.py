@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import logging
+import tracemalloc
 
 import pytest
 import trio
@@ -308,3 +310,39 @@ async def test_who_is_owed_nothing_waits_for_nobody() -> None:
         await modest.send(b"".join(Protocol.request(n, "ping", {}) for n in range(50)))
         assert await modest.result(49) == {}
         disk.let_go()
+
+
+async def test_a_refusal_is_no_garbage_that_has_to_be_found() -> None:
+    async with open_house() as house:
+        peer = await house.connect()
+        refused = [("show", {"ref": "nothing"}), ("pnig", {}), ("show", {"rfe": "a" * 10_000})]
+        for method, arguments in refused:
+            await peer.response(await peer.ask(method, **arguments))
+        gc.collect()
+        gc.disable()
+        try:
+            for method, arguments in refused * 20:
+                await peer.response(await peer.ask(method, **arguments))
+            assert gc.collect() < 20
+        finally:
+            gc.enable()
+
+
+async def test_who_is_gone_leaves_nothing_of_what_was_sent() -> None:
+    async with open_house() as house:
+        gc.collect()
+        gc.disable()
+        try:
+            tracemalloc.start()
+            for _ in range(10):
+                peer = await house.connect()
+                await peer.send(Protocol.request(1, "record", {"content": "a" * 500_000})[:400_000])
+                await trio.testing.wait_all_tasks_blocked()
+                await peer.stream.aclose()
+                await eventually(lambda: not house.core.callers)
+                del peer
+            kept, _ = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+            gc.enable()
+        assert kept < 1_000_000

@@ -7,6 +7,10 @@ from milkd.engine import kernels
 from milkd.engine.percept import Percept, ScopeImage
 from milkd.store.interface import Theirs
 
+CORE = {"core": kernels.DESCRIPTION} | (
+    {"why_pure": kernels.WHY_PURE} if kernels.WHY_PURE is not None else {}
+)
+
 
 async def test_hello_tells_who_is_there_and_what_is_accepted() -> None:
     async with open_house() as house:
@@ -21,7 +25,7 @@ async def test_hello_tells_who_is_there_and_what_is_accepted() -> None:
             "pid": 1,
             "store": "/store",
             "socket": "/socket",
-            "core": kernels.DESCRIPTION,
+            **CORE,
         }
         assert limits["max_message"] == 1 << 20
         assert limits["in_flight"] == 32
@@ -68,7 +72,7 @@ async def test_health_counts_what_ought_to_be_found_and_says_why_it_is_not() -> 
         await peer.call("record", content="awake")
         await peer.call("session_open", session="s1")
         health = await peer.call("health")
-        assert health == {"status": "ok", "reasons": [], "indexed": 2, "total": 2}
+        assert health == {"status": "ok", "reasons": [], "indexed": 2, "total": 2, **CORE}
         await peer.call("session_open", session="s2")
         health = await peer.call("health")
         assert (health["status"], health["indexed"], health["total"]) == ("degraded", 3, 5)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import subprocess
 import sys
@@ -101,6 +100,26 @@ def test_empty_columns_are_no_work(kernels: ModuleType) -> None:
     assert kernels.rank_scores(numbers, array("I"), numbers, 0.1) == array("d")
     assert kernels.at_most(numbers, exempt, 1.0) == []
     assert kernels.at_least(numbers, exempt, 0.0) == []
+    assert kernels.lowest(numbers, exempt, 3) == []
+
+
+def test_the_lowest_come_first_and_of_equals_the_lower_row(kernels: ModuleType) -> None:
+    scores = array("d", [0.5, 0.25, 0.75, 0.25, 0.0, -1.0])
+    exempt = array("B", [0, 0, 0, 0, 255, 0])
+    assert kernels.lowest(scores, exempt, 2) == [5, 1]
+    assert kernels.lowest(scores, exempt, 3) == [5, 1, 3]
+    assert kernels.lowest(scores, exempt, 9) == [5, 1, 3, 0, 2]
+    assert kernels.lowest(scores, exempt, 0) == []
+
+
+@pytest.mark.parametrize("ties", [False, True])
+def test_the_lowest_of_many_are_the_first_of_all_in_order(kernels: ModuleType, ties: bool) -> None:
+    draw = random.Random(7)
+    scores = array("d", [draw.randrange(20) if ties else draw.random() for _ in range(ROWS)])
+    exempt = array("B", [draw.random() < 0.1 for _ in range(ROWS)])
+    in_order = sorted((score, row) for row, score in enumerate(scores) if not exempt[row])
+    for k in (1, 10, 1_000, ROWS // 2, ROWS):
+        assert kernels.lowest(scores, exempt, k) == [row for _, row in in_order[:k]]
 
 
 TWO, THREE, FLAGS, COUNTS = array("d", [1, 1]), array("d", [1] * 3), array("B", [0, 0]), array("I")
@@ -115,6 +134,7 @@ TWO, THREE, FLAGS, COUNTS = array("d", [1, 1]), array("d", [1] * 3), array("B", 
         ("rank_scores", (TWO, array("I", [0, 0]), THREE, 0.1)),
         ("at_most", (THREE, FLAGS, 0.5)),
         ("at_least", (THREE, FLAGS, 0.5)),
+        ("lowest", (THREE, FLAGS, 1)),
     ],
 )
 def test_columns_of_different_lengths_are_refused(
@@ -135,6 +155,8 @@ def test_columns_of_different_lengths_are_refused(
         ("rank_scores", (TWO, COUNTS, FLAGS, 0.1), "u: expected array('d'), found array('B')"),
         ("at_most", (COUNTS, FLAGS, 0.5), "w: expected array('d'), found array('I')"),
         ("at_least", (b"", FLAGS, 0.5), "values: expected array('d'), found bytes"),
+        ("lowest", (FLAGS, FLAGS, 1), "scores: expected array('d'), found array('B')"),
+        ("lowest", (TWO, None, 1), "exempt: expected array('B'), found NoneType"),
     ],
 )
 def test_a_column_of_the_wrong_type_is_refused(
@@ -232,33 +254,6 @@ def printed(value: object) -> str:
 
 def test_both_speak_the_same_abi(kernels: ModuleType) -> None:
     assert kernels.ABI == _kernels_py.ABI
-
-
-def chosen(preparation: str = "", **environment: str) -> str:
-    """The description of the kernels that a fresh interpreter chooses."""
-    program = f"{preparation}\nfrom milkd.engine import kernels; print(kernels.DESCRIPTION)"
-    run = subprocess.run(
-        [sys.executable, "-P", "-c", program],
-        env={**os.environ, "MILKD_PURE": "", **environment},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return run.stdout.strip()
-
-
-def test_the_extension_is_used_where_it_was_built(pytestconfig: pytest.Config) -> None:
-    expected = "pure 1" if pytestconfig.getoption("--no-extension") else "compiled 1"
-    assert chosen() == expected
-
-
-def test_the_extension_can_be_declined() -> None:
-    assert chosen(MILKD_PURE="1") == "pure 1"
-
-
-def test_an_extension_of_another_abi_is_not_used() -> None:
-    stale = "import sys, types; sys.modules['milkd._fastcore'] = types.SimpleNamespace(ABI=0)"
-    assert chosen(stale) == "pure 1"
 
 
 @pytest.mark.skipif(

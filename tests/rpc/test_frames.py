@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import cast
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from milkd.errors import InvalidParams, InvalidRequest
 from milkd.rpc.frames import message
@@ -113,3 +116,39 @@ def test_a_request_nested_too_deep_is_answered() -> None:
     problem = request([0, 9, "record", [{"content": [deep]}]]).problem
     assert type(problem) is InvalidParams
     assert str(problem) == "params: nested deeper than 24 levels"
+
+
+names = st.sampled_from(["ping", "query", "x" * 64, "x" * 65, "", "ä" * 32, "ä" * 33, "\udcff"])
+nested = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=2), inner),
+    max_leaves=8,
+)
+params = st.lists(st.dictionaries(st.text(max_size=3), nested, max_size=4), max_size=2) | nested
+
+
+@given(st.integers(-2, 2**32 + 1), names, params)
+def test_a_request_is_the_same_however_it_is_spelled(
+    msgid: int, method: str, arguments: object
+) -> None:
+    """Nearly all are seen through at a glance; one whose method is binary never is."""
+    try:
+        binary = request([0, msgid, method.encode("utf-8", "surrogateescape"), arguments])
+    except InvalidRequest as problem:
+        with pytest.raises(InvalidRequest, match=re.escape(str(problem))):
+            message([0, msgid, method, arguments])
+        return
+    got = request([0, msgid, method, arguments])
+    assert (got.msgid, got.method, got.params) == (binary.msgid, binary.method, binary.params)
+    assert (type(got.problem), str(got.problem)) == (type(binary.problem), str(binary.problem))
+
+
+@given(st.integers(-2, 2**32 + 1), nested, nested)
+def test_a_response_is_the_same_whether_it_is_empty_or_not(
+    msgid: int, error: object, result: object
+) -> None:
+    if 0 <= msgid < 2**32:
+        assert message([1, msgid, error, result]) == Response(msgid, error, result)
+    else:
+        with pytest.raises(InvalidRequest, match="msgid: found"):
+            message([1, msgid, error, result])

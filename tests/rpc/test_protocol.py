@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import itertools
 import subprocess
 import sys
@@ -368,3 +370,20 @@ def test_the_clients_side_imports_nothing_slow() -> None:
 
 def test_a_read_is_no_larger_than_what_a_turn_may_take() -> None:
     assert READ_SIZE < MAX_MESSAGE < MAX_RESPONSE
+
+
+@pytest.mark.parametrize("data", [b"\xc1", b"\x90", PING + b"\xc1", PING + b"\xc0"])
+def test_a_broken_connection_is_no_garbage_that_has_to_be_found(data: bytes) -> None:
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(5):
+            connection = Connection()
+            for piece in (data, b"", b""):
+                with contextlib.suppress(ParseError, InvalidRequest):
+                    connection.receive_data(piece)
+            assert connection.broken
+            del connection
+        assert gc.collect() == 0
+    finally:
+        gc.enable()

@@ -67,7 +67,7 @@ def fingerprint() -> str:
     told = hashlib.sha256()
     for folder in ("milkd", "_fastcore", "tests"):
         for path in sorted((ROOT / folder).rglob("*")):
-            if path.suffix in (".py", ".pyx", ".c", ".txt"):
+            if path.suffix in (".py", ".pyx", ".pxi", ".pxd", ".c", ".txt"):
                 told.update(f"{path.relative_to(ROOT)}\0".encode() + path.read_bytes())
     return told.hexdigest()
 

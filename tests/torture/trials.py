@@ -54,6 +54,11 @@ TRIALS = {
     "T19": Trial("clients in other languages", ("tests/interop",), 1),
     "T21": Trial("eight clients for two hours", ("tests/torture/test_soak.py",), 1),
     "T22": Trial("how fast it is at least", ("tests/torture/test_floors.py",), 3),
+    "T23": Trial(
+        "the compiled kernels under sanitizers or valgrind",
+        ("tests/torture/test_sanitizers.py",),
+        1,
+    ),
     "T20": Trial(
         "under systemd, and told to stop twice",
         ("tests/torture/test_systemd.py", "tests/torture/test_stopping.py"),
