@@ -55,10 +55,10 @@ def parse(name: str, data: bytes) -> Parsed:
     """
     text = _decoded(name, data)
     losses: list[str] = []
-    decoder = _decoder(losses)
+    strict = decoder(losses)
     start = len(text) - len(text.lstrip(" \t\r\n"))
     try:
-        value, end = decoder.raw_decode(text, start)
+        value, end = strict.raw_decode(text, start)
     except json.JSONDecodeError as error:
         problem = f"{error.msg} at {_place(data, text, error.pos)}"
         raise StoreDamaged(f"{name} is not valid JSON: {problem}") from error
@@ -69,7 +69,7 @@ def parse(name: str, data: bytes) -> Parsed:
         raise _too_deep(name, data, text) from error
     except ValueError as error:
         raise StoreDamaged(f"{name}: {error}") from error
-    if _deeper_than(value, MAX_DEPTH):
+    if deeper_than(value, MAX_DEPTH):
         raise _too_deep(name, data, text)
     rest = text[end:].lstrip(" \t\r\n")
     if rest:
@@ -145,7 +145,9 @@ def _decoded(name: str, data: bytes) -> str:
         raise StoreDamaged(f"{name} is not UTF-8: {error.reason} at byte {offset}") from error
 
 
-def _decoder(losses: list[str]) -> json.JSONDecoder:
+def decoder(losses: list[str]) -> json.JSONDecoder:
+    """Reads as strictly as a store needs it; what could not be taken is added to `losses`."""
+
     def refuse(literal: str) -> object:
         raise _Refused(literal)
 
@@ -190,14 +192,17 @@ def _too_deep(name: str, data: bytes, text: str) -> StoreDamaged:
     return StoreDamaged(f"{name} nests more than {MAX_DEPTH} levels deep at {place}")
 
 
-def _deeper_than(value: object, room: int) -> bool:
-    if isinstance(value, dict):
-        inside = [item for item in value.values() if isinstance(item, dict | list)]
-    elif isinstance(value, list):
-        inside = [item for item in value if isinstance(item, dict | list)]
-    else:
+def deeper_than(value: object, room: int) -> bool:
+    """Whether a value nests brackets more levels deep than there is room for."""
+    if not isinstance(value, dict | list):
         return False
-    return room == 0 or any(_deeper_than(item, room - 1) for item in inside)
+    if room == 0:
+        return True
+    # No comprehension or generator: this is asked of every entry of a file.
+    for item in value.values() if isinstance(value, dict) else value:
+        if isinstance(item, dict | list) and deeper_than(item, room - 1):
+            return True
+    return False
 
 
 def _without_surrogates(value: object, losses: list[str]) -> object:

@@ -9,7 +9,9 @@ nothing, not even the way its times were spelled.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from sys import intern
+from typing import Any
 
 from milkd.engine.percept import NO_STAMPS, NOTHING, Edge, Engram, Percept, Wording
 from milkd.store.fields import (
@@ -78,31 +80,29 @@ def percept_from_json(obj: object) -> Percept:
     fields, extra = split(obj, PERCEPT_KEYS)
     stamps: dict[str, str] = {}
     producer = string(fields, "producer")
+    created_at = time_or_zero(fields, "created_at", stamps)
+    updated_at = time_or_zero(fields, "updated_at", stamps)
+    optional = _optional(fields, stamps)
     return Percept(
         id=filled_string(fields, "id"),
         content=filled_string(fields, "content"),
-        producer=OLD_PRODUCERS.get(producer, producer),
-        consumer=string(fields, "consumer") or None,
+        producer=intern(OLD_PRODUCERS.get(producer, producer)),
         w=_weight(fields),
         roles=_roles(fields),
-        engram_id=string(fields, "engram_id") or None,
-        created_at=time_or_zero(fields, "created_at", stamps),
-        updated_at=time_or_zero(fields, "updated_at", stamps),
-        core=flag(fields, "core"),
-        evidence=count(fields, "evidence"),
-        idle_seconds=number(fields, "idle_seconds", 0.0, math.inf),
-        last_used_at=optional_time(fields, "last_used_at", stamps),
-        importance=_importance(fields),
-        recall_count=count(fields, "recall_count"),
-        bad_recall_count=count(fields, "bad_recall_count"),
-        last_confirmed_use_at=optional_time(fields, "last_confirmed_use_at", stamps),
-        wordings=_wordings(fields, stamps),
-        content_at=optional_time(fields, "content_at", stamps),
-        archived_at=optional_time(fields, "archived_at", stamps),
-        archived_reason=string(fields, "archived_reason") or None,
+        created_at=created_at,
+        # Most are equal, and one number for both is less to keep.
+        updated_at=created_at if updated_at == created_at else updated_at,
         extra=extra,
         stamps=stamps or NO_STAMPS,
+        **optional,
     )
+
+
+def _optional(fields: Fields, stamps: dict[str, str]) -> dict[str, Any]:
+    """What most percepts have nothing of, by the names of the fields."""
+    if len(fields) <= len(PERCEPT_ALWAYS) and fields.keys() <= PERCEPT_ALWAYS:
+        return {}
+    return {key: read(fields, key, stamps) for key, read in OPTIONAL.items() if key in fields}
 
 
 def percept_to_json(percept: Percept) -> dict[str, object]:
@@ -185,7 +185,7 @@ def edge_from_json(obj: object) -> Edge:
     return Edge(
         source=filled_string(fields, "from"),
         target=filled_string(fields, "to"),
-        relation=filled_string(fields, "relation"),
+        relation=intern(filled_string(fields, "relation")),
         extra=extra,
     )
 
@@ -200,37 +200,42 @@ def edge_to_json(edge: Edge) -> dict[str, object]:
     return joined(fields, edge.extra, EDGE_KEYS)
 
 
+def _shared_string(fields: Fields, key: str, _: dict[str, str]) -> str | None:
+    """One of a few that many percepts have."""
+    return intern(string(fields, key)) or None
+
+
 def _weight(fields: Fields) -> float:
     if fields.get("w") is None:
         raise wrong("w", None, "a number, 0 to 1")
     return number(fields, "w", 0.0, 1.0)
 
 
-def _importance(fields: Fields) -> float | None:
+def _importance(fields: Fields, key: str, _: dict[str, str]) -> float | None:
     """Absent and 0 are the same: not judged yet."""
-    low = 0.1 if fields.get("importance") != 0 else 0.0
-    return number(fields, "importance", low, 1.0) or None
+    low = 0.1 if fields.get(key) != 0 else 0.0
+    return number(fields, key, low, 1.0) or None
 
 
 def _roles(fields: Fields) -> Fields:
     value = fields.get("roles")
-    if value is None:
+    if value is None or value == {}:
         return NOTHING
     if not isinstance(value, Mapping):
         raise wrong("roles", value, "an object")
     if all(key in ROLES for key in value):
-        return value or NOTHING
+        return {intern(key): item for key, item in value.items()}
     known, extra = matched(value, ROLES)
     return joined(known, extra, ROLES)
 
 
-def _wordings(fields: Fields, stamps: dict[str, str]) -> tuple[Wording, ...]:
-    value = fields.get("wordings")
+def _wordings(fields: Fields, key: str, stamps: dict[str, str]) -> tuple[Wording, ...]:
+    value = fields.get(key)
     if value is None:
         return ()
     if not isinstance(value, list):
-        raise wrong("wordings", value, "a list")
-    return tuple(_wording(item, f"wordings[{n}]", stamps) for n, item in enumerate(value))
+        raise wrong(key, value, "a list")
+    return tuple(_wording(item, f"{key}[{n}]", stamps) for n, item in enumerate(value))
 
 
 def _wording(obj: object, place: str, stamps: dict[str, str]) -> Wording:
@@ -244,3 +249,22 @@ def _wording(obj: object, place: str, stamps: dict[str, str]) -> Wording:
 
 def _wording_to_json(wording: Wording, at: str | None) -> dict[str, object]:
     return joined({"content": wording.content, "at": at}, wording.extra, WORDING_KEYS)
+
+
+OPTIONAL: Mapping[str, Callable[[Fields, str, dict[str, str]], object]] = {
+    "consumer": _shared_string,
+    "engram_id": _shared_string,
+    "core": lambda fields, key, _: flag(fields, key),
+    "evidence": lambda fields, key, _: count(fields, key),
+    "idle_seconds": lambda fields, key, _: number(fields, key, 0.0, math.inf),
+    "last_used_at": optional_time,
+    "importance": _importance,
+    "recall_count": lambda fields, key, _: count(fields, key),
+    "bad_recall_count": lambda fields, key, _: count(fields, key),
+    "last_confirmed_use_at": optional_time,
+    "wordings": _wordings,
+    "content_at": optional_time,
+    "archived_at": optional_time,
+    "archived_reason": _shared_string,
+}
+"""How the fields are read that a file may leave out."""

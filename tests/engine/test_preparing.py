@@ -96,7 +96,7 @@ def test_what_was_prepared_for_another_image_is_not_used() -> None:
     engine = Engine(DEFAULT)
     for _ in engine.preparing(SESSION):
         pass
-    other = replace(SESSION, percepts=SESSION.percepts[:2], edges=())
+    other = replace(SESSION, percepts=SESSION.percepts[:5], edges=())
     assert loaded(engine, other).image("s1") == other
 
 

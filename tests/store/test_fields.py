@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from milkd.store.fields import GO_ZERO_TIME, format_time, joined, matched, parse_time
+from milkd.store.fields import (
+    GO_ZERO_TIME,
+    format_time,
+    joined,
+    matched,
+    optional_time,
+    parse_time,
+)
 
 KNOWN = frozenset({"id", "w", "last_used_at"})
 
@@ -74,6 +81,27 @@ def test_a_time_to_the_microsecond_survives(moment: datetime) -> None:
     at = moment.replace(tzinfo=UTC).timestamp()
 
     assert parse_time(format_time(at)) == at
+
+
+@given(
+    st.integers(-5, 2**32 + 5) | st.integers(-(2**35), 2**37),
+    st.integers(0, 999_999) | st.sampled_from([0, 1, 500_000, 999_999]),
+    st.sampled_from(["{}Z", "{}z", "{}00Z", "{}+00:00", "{}.Z"]),
+)
+def test_a_time_in_a_field_is_what_it_says_and_its_spelling_is_kept_if_odd(
+    second: int, micro: int, form: str
+) -> None:
+    moment = datetime(1970, 1, 1) + timedelta(seconds=second, microseconds=micro)
+    text = form.format(moment.isoformat())
+    stamps: dict[str, str] = {}
+    try:
+        at = parse_time(text)
+    except ValueError:
+        with pytest.raises(ValueError, match="at: found"):
+            optional_time({"at": text}, "at", stamps)
+        return
+    assert optional_time({"at": text}, "at", stamps) == at
+    assert stamps == ({} if format_time(at) == text else {"at": text})
 
 
 def test_names_match_whatever_their_case() -> None:

@@ -12,19 +12,15 @@ from milkd.store.gojson import MAX_DEPTH, parse
 from milkd.store.walking import UNUSUAL, Walk
 
 LISTS = ("percepts", "edges")
+NAMES = st.text(max_size=3)
+NUMBERS = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    st.none() | st.booleans() | NUMBERS | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=3),
     max_leaves=8,
-)  # fmt: skip
-FILES = st.dictionaries(
-    st.sampled_from(["a", "_milkd", "\N{GREEK SMALL LETTER MU}"]), VALUES
-).flatmap(
-    lambda extra: st.fixed_dictionaries({key: st.lists(VALUES, max_size=4) for key in LISTS}).map(
-        lambda lists: extra | lists
-    )
 )
+EXTRA = st.dictionaries(st.sampled_from(["a", "_milkd", "\N{GREEK SMALL LETTER MU}"]), VALUES)
+ENTRIES = st.fixed_dictionaries({key: st.lists(VALUES, max_size=4) for key in LISTS})
 
 
 def walked(data: bytes) -> dict[str, object] | None:
@@ -32,9 +28,11 @@ def walked(data: bytes) -> dict[str, object] | None:
     return {key: list(walk.entries()) if key in LISTS else walk.value() for key in walk.members()}
 
 
-@given(FILES, st.sampled_from([None, 0, 2]), st.booleans())
-def test_all_is_as_when_parsed(file: dict[str, object], indent: int | None, ascii: bool) -> None:  # noqa: A002, FBT001
-    text = json.dumps(file, indent=indent, ensure_ascii=False)
+@given(EXTRA, ENTRIES, st.sampled_from([None, 0, 2]))
+def test_all_is_as_when_parsed(
+    extra: dict[str, object], entries: dict[str, object], indent: int | None
+) -> None:
+    text = json.dumps(extra | entries, indent=indent, ensure_ascii=False)
     data = f" \r\n{text}\t\n".encode(errors="replace")
     assert walked(data) == parse("x.json", data).value
 
