@@ -9,7 +9,7 @@ cdef enum:
     # Up to so many rows, and one more for so many rows by words, rows are read one by one.
     # Length and signature refuse most of them, unless even little similarity is enough.
     FEW_ROWS = 256
-    ROWS_A_READING = 256
+    ROWS_A_READING = 64
     ROWS_A_COMPARISON = 4_096
     # Up to so many counts, rows are taken in count by count.
     FEW_LEVELS = 32
@@ -90,11 +90,15 @@ cdef bint search_for(Search* search) noexcept nogil:
 
 
 cdef bint search_posting(Search* search, Posting* posting, uint32_t rank) noexcept nogil:
+    """Take in the rows of a posting that share no rarer word."""
     cdef const uint32_t* slots = slots_of(posting)
-    cdef uint32_t at, slot, shared, rarest
+    cdef const uint32_t* lengths = search.rows.lengths
+    cdef uint32_t at, slot, shared, rarest, longest
+    # They share no more than this word and those behind it, so they must be short.
+    longest = <uint32_t>min(longest_row(search, <double>(search.wanted.count - rank)), 4e9)
     for at in range(posting.count):
         slot = slots[at]
-        if may_be_alike(search, slot):
+        if lengths[slot] <= longest and may_be_alike(search, slot):
             shared = shared_by(search.wanted, search.rows, slot, &rarest)
             if rarest == rank and not take(search, slot, shared):
                 return False

@@ -53,14 +53,15 @@ cdef class TokenIndex:
 
     def strings(self, slot):
         """The words under which a row is filed."""
+        cdef Words words = new_words(self.vocabulary)
         cdef int64_t place = self.place(slot)
         cdef uint32_t at
         if place < 0:
             raise KeyError(slot)
-        return frozenset([
-            self.vocabulary.string(self.rows.postings[self.rows.words[place][at]].word)
-            for at in range(self.rows.lengths[place])
-        ])
+        for at in range(self.rows.lengths[place]):
+            words.make_room()
+            words.append(self.rows.postings[self.rows.words[place][at]].word)
+        return words.strings()
 
     def shared(self, slot, Words words not None):
         """How many of the words a row has; 0 for one that is not there."""

@@ -60,14 +60,17 @@ cdef void let_go(Columns* columns) noexcept:
         PyBuffer_Release(&columns.held[at])
 
 
-cdef list triples_of(const Top* top):
+cdef list triples_of(Top* top):
     """Give [(hits, score, slot)]."""
     cdef list triples = []
-    cdef const Entry* entry
+    cdef Entry* entry
     cdef size_t at
-    cdef uint32_t shared, rarest
+    cdef uint32_t rarest
+    # Making objects may set off whatever is to be done when others end: read the index first.
     for at in range(top.best.count):
         entry = &top.best.entries[at]
-        shared = shared_by(top.wanted, top.rows, entry.slot, &rarest)
-        triples.append((shared, entry.score, entry.slot))
+        entry.level = shared_by(top.wanted, top.rows, entry.slot, &rarest)
+    for at in range(top.best.count):
+        entry = &top.best.entries[at]
+        triples.append((<uint32_t>entry.level, entry.score, entry.slot))
     return triples

@@ -191,8 +191,10 @@ cdef double step_of(const Top* top) noexcept nogil:
 cdef void take_steps(const Top* top, Counted* counted, double step) noexcept nogil:
     """Let postings count for so many steps as are not less than they weigh."""
     cdef uint32_t at
+    cdef double weight
     for at in range(top.wanted.count):
-        counted[at].steps += <uint32_t>(top.order.weights[top.wanted.places[counted[at].rank]] / step)
+        weight = top.order.weights[top.wanted.places[counted[at].rank]]
+        counted[at].steps += <uint32_t>(weight / step)
 
 
 cdef void take_block(Top* top, const Planes* planes, uint32_t start, double step) noexcept nogil:

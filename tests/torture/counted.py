@@ -13,13 +13,14 @@ import gc
 import os
 import sys
 from array import array
-from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from milkd._fastcore import TokenIndex, Vocabulary
 from milkd.engine.ranking import Ranking
 from milkd.engine.text import tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
 
 KINDS = ("nothing", "reading", "match", "novel", "mixed", "frequent")
 SIMILAR = 0.6
@@ -54,6 +55,8 @@ def ask(question: Callable[[Any], object], of: Iterable[object]) -> None:
 
 def main(folder: Path) -> None:
     """Ask all kinds in turn."""
+    from milkd._fastcore import TokenIndex, Vocabulary
+
     vocabulary = Vocabulary(tokens, None)
     index = TokenIndex(vocabulary)
     facts = (folder / "facts").read_text().splitlines()

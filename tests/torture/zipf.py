@@ -15,11 +15,12 @@ _CONSONANTS, _VOWELS = "bdfgklmnprstvz", "aeiou"
 
 
 def made_up_words(count: int = WORDS) -> list[str]:
-    """Distinct words that can be pronounced, in no order of length."""
-    syllables = [first + second for first, second in product(_CONSONANTS, _VOWELS)]
-    words = ["".join(parts) for parts in product(syllables, repeat=2)]
-    words += [word + syllables[n % 70] for n, word in enumerate(words * 4)]
-    return random.Random(3).sample(sorted(set(words)), count)
+    """Distinct words that can be pronounced, of four or six letters; at most `WORDS`."""
+    syllables = ["".join(parts) for parts in product(_CONSONANTS, _VOWELS)]
+    short = ["".join(parts) for parts in product(syllables, repeat=2)]
+    long = ["".join(parts) for parts in product(syllables, repeat=3)]
+    draw = random.Random(3)
+    return draw.sample(short + draw.sample(long, WORDS), count)
 
 
 class Facts:
