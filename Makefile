@@ -18,7 +18,7 @@ FUZZER := $(VENV)/.fuzzer
 SOURCES := pyproject.toml setup.py README.md \
 	$(shell find milkd _fastcore systemd ! -name __pycache__ ! -name '*.pyc' ! -name '*.so')
 
-.PHONY: help demo test torture lint bench clean
+.PHONY: help demo test torture lint bench hotpath clean
 
 help:
 	@echo 'make demo           a short life of a memory, told on one page'
@@ -27,6 +27,8 @@ help:
 	@echo '                    (T=T4 chooses, SECONDS=600 limits; see docs/testing.md)'
 	@echo 'make lint           ruff and mypy'
 	@echo 'make bench DIR=...  recall and latency over a folder of conversations'
+	@echo 'make hotpath        what finding and recalling cost, beside other programs (12 min;'
+	@echo '                    ARGS="--quick" 1 min)'
 	@echo 'make clean          remove whatever was made here'
 
 demo: $(PACKAGE)
@@ -54,9 +56,13 @@ bench: $(PACKAGE)
 	@test -n '$(DIR)' || { echo 'which folder of conversations? make bench DIR=...' >&2; exit 2; }
 	@$(BIN)/python bench/recall.py '$(DIR)'
 
+# The other programs, and what was measured, are kept in .bench.
+hotpath: $(PACKAGE)
+	@$(BIN)/python -P bench/hotpath.py $(ARGS)
+
 clean:
 	rm -rf $(VENV) build dist *.egg-info .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache \
-		.torture
+		.torture .bench
 	find milkd _fastcore tests docs bench -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
 # pip 25.1 is the first to know dependency groups.
