@@ -8,7 +8,6 @@ and passes every change on to the rows that have moved already.
 
 from __future__ import annotations
 
-from array import array
 from typing import TYPE_CHECKING
 
 from milkd.engine.lookup import Lookup
@@ -34,15 +33,17 @@ class Compaction:
 
     Attributes:
         columns: What the scope's columns have of them.
+        texts: Their percepts.
         lookup: Finds them.
-        rows: By new slot, the old one; of percepts that were dropped after moving, too.
-        slots: By old slot, the new one.
+        ids: Their new slots by id.
+        slots: Their new slots by the old ones.
     """
 
     def __init__(self, columns: Columns, analyzer: Analyzer) -> None:
         self.columns = columns.without_rows()
         self.lookup = Lookup(analyzer)
-        self.rows = array("L")
+        self.texts: list[Percept | None] = []
+        self.ids: dict[str, int] = {}
         self.slots: dict[int, int] = {}
         self._next = 0
 
@@ -51,27 +52,36 @@ class Compaction:
         end = min(self._next + count, len(texts))
         moving = [row for row in range(self._next, end) if texts[row] is not None]
         self.columns.append_rows(columns, moving)
-        for slot, row in enumerate(moving, len(self.rows)):
+        for slot, row in enumerate(moving, len(self.texts)):
             percept = texts[row]
             assert percept is not None
             self.lookup.file(slot, percept)
-            self.slots[row] = slot
-        self.rows.extend(moving)
+            self.slots[row] = self.ids[percept.id] = slot
+            self.texts.append(percept)
         self._next = end
         return end < len(texts)
 
-    def change(self, columns: Columns, row: int, percept: Percept | None = None) -> None:
-        """A row has other numbers, and if a percept is given other words."""
+    def put(self, columns: Columns, row: int, percept: Percept, *, reads_alike: bool) -> None:
+        """A row has another percept."""
         slot = self.slots.get(row)
         if slot is not None:
             self.columns.copy_row(columns, row, slot)
-            if percept is not None:
+            self.texts[slot] = percept
+            if not reads_alike:
                 self.lookup.file(slot, percept)
 
-    def drop(self, row: int) -> None:
+    def use(self, columns: Columns, row: int) -> None:
+        """A row was handed out."""
+        slot = self.slots.get(row)
+        if slot is not None:
+            self.columns.copy_row(columns, row, slot)
+
+    def drop(self, row: int, percept_id: str) -> None:
         """A row is empty now."""
         slot = self.slots.pop(row, None)
         if slot is not None:
+            del self.ids[percept_id]
+            self.texts[slot] = None
             self.columns.clear(slot)
             self.lookup.remove(slot)
 

@@ -226,7 +226,7 @@ class Scope:
         self._decided = None
         self.columns.write(slot, percept, freshness(percept.updated_at, self.analyzer.params))
         if self._moving is not None:
-            self._moving.change(self.columns, slot, None if reads_alike else percept)
+            self._moving.put(self.columns, slot, percept, reads_alike=reads_alike)
         self.latest = max(self.latest, percept.updated_at)
         if running is not None:
             self._touch(percept.id, running)
@@ -256,7 +256,7 @@ class Scope:
         self.columns.clear(slot)
         self.lookup.remove(slot)
         if self._moving is not None:
-            self._moving.drop(slot)
+            self._moving.drop(slot, percept_id)
 
     def use(self, used: Used) -> None:
         """Note that percepts were handed out: idle time starts anew."""
@@ -266,7 +266,7 @@ class Scope:
             if slot is not None:  # else forgotten while the note of its use was on the way
                 self.columns.use(slot, used.at)
                 if self._moving is not None:
-                    self._moving.change(self.columns, slot)
+                    self._moving.use(self.columns, slot)
 
     def after_pass(self, passed: Passed) -> tuple[array[float], array[float], int]:
         """Weights, idle seconds and how many weights fell, were the pass applied."""
@@ -319,11 +319,9 @@ class Scope:
             if self._moving is not moving:
                 return
         moving.keep_marks(self.lookup)
-        moving.columns.stale = array("B", [self.columns.stale[row] for row in moving.rows])
-        self._texts = [self._texts[row] for row in moving.rows]
         self._touched = {moving.slots[row]: at for row, at in self._touched.items()}
-        self.slots = {percept_id: moving.slots[row] for percept_id, row in self.slots.items()}
         self.columns, self.lookup = moving.columns, moving.lookup
+        self.slots, self._texts = moving.ids, moving.texts
         self._layout, self._decided, self._moving = object(), None, None
 
     def marks(self, slot: int) -> Marks:
