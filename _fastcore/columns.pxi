@@ -2,6 +2,7 @@
 
 cdef array.array DOUBLES = column_type("d")
 
+
 cdef array.array checked(str name, object column, str typecode):
     if not isinstance(column, column_type) or column.typecode != typecode:
         raise TypeError(f"{name}: expected array({typecode!r}), found {described(column)}")

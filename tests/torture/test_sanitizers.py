@@ -23,7 +23,7 @@ from needs import absent
 from torture.size import LONG
 
 pytestmark = pytest.mark.build
-SUITE = [f"tests/engine/test_{name}.py" for name in ("kernels", "index", "threads")]
+SUITE = [f"tests/engine/test_{name}.py" for name in ("kernels", "index", "threads", "long_search")]
 SUITE += ["tests/daemon/test_encoding.py"]
 # The report of a sanitizer is written when the process ends, past what pytest keeps.
 PYTEST = ["-m", "pytest", "-q", "-x", "--capture=sys", "-p", "no:cacheprovider", "-p", "no:xdist"]

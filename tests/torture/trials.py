@@ -59,6 +59,9 @@ TRIALS = {
         ("tests/torture/test_sanitizers.py",),
         1,
     ),
+    "T24": Trial(
+        "how many instructions a search takes", ("tests/torture/test_instructions.py",), 1
+    ),
     "T20": Trial(
         "under systemd, and told to stop twice",
         ("tests/torture/test_systemd.py", "tests/torture/test_stopping.py"),
