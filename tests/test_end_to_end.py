@@ -372,7 +372,9 @@ def test_a_fact_forgotten_after_a_move_that_was_cut_off_stays_forgotten(place: P
         (place.store / f"{name}.json").write_text(text)
     place.start()
     with place.client() as client:
-        assert client.health() == {"status": "ok", "reasons": [], "indexed": 1, "total": 1}
+        told = client.health()
+        expected = {"status": "ok", "reasons": [], "indexed": 1, "total": 1}
+        assert told.items() >= expected.items()
         client.forget(fact)
     place.stop()
     place.start()

@@ -17,7 +17,7 @@ from scripted import Peer, Scripted
 from terminal import on_a_terminal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from places import Place, Ran
 
@@ -271,6 +271,15 @@ def test_a_reader_that_has_enough_is_no_error(place: Place) -> None:
     assert command.returncode == 141
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Programs started now can be interrupted, also where the tests run in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupted_command_ends_without_a_traceback(place: Place) -> None:
     def interrupt(peer: Peer) -> None:
         peer.request()
