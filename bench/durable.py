@@ -17,7 +17,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,8 +27,12 @@ import milkd
 from milkd.rpc.messages import Response
 from milkd.rpc.protocol import MAX_RESPONSE, Connection
 
+sys.path.append(str(Path(__file__).resolve().parents[1]))  # last: milkd is the installed one
+
+from bench.pinging import p99, pings
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 ROUNDS = 10
 RECORDS = 200  # a round
@@ -275,30 +278,13 @@ def _checkpoint(home: Path) -> Iterator[tuple[str, float]]:
         milkd.connect(socket=daemon.socket) as reader,
     ):
         writer.record("the first change makes all of it be written")
-        quiet = _pings(reader, lambda: time.sleep(1.0))
+        quiet = pings(reader, lambda: time.sleep(1.0))
         writer.consolidate()
-        busy = _pings(reader, lambda: writer.call("snapshot"))
+        busy = pings(reader, lambda: writer.call("snapshot"))
     yield "pings during the checkpoint", float(len(busy))
-    yield "p99 of a ping before it, ms", _p99(quiet) * 1e3
-    yield f"p99 of a ping while {LARGE:,} facts are saved, ms", _p99(busy) * 1e3
+    yield "p99 of a ping before it, ms", p99(quiet) * 1e3
+    yield f"p99 of a ping while {LARGE:,} facts are saved, ms", p99(busy) * 1e3
     yield "the longest, ms", max(busy) * 1e3
-
-
-def _pings(client: milkd.Client, act: Callable[[], object]) -> list[float]:
-    times: list[float] = []
-    thread = threading.Thread(target=act)
-    thread.start()
-    while thread.is_alive():
-        began = time.perf_counter()
-        client.ping()
-        times.append(time.perf_counter() - began)
-        time.sleep(0.001)
-    thread.join()
-    return times
-
-
-def _p99(times: list[float]) -> float:
-    return sorted(times)[int(len(times) * 0.99)]
 
 
 def _write_large(store: Path) -> None:

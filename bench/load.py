@@ -16,7 +16,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from array import array
 from itertools import accumulate
@@ -30,6 +29,10 @@ from milkd.engine.engine import Engine
 from milkd.engine.params import Params
 from milkd.engine.percept import GLOBAL, NOTHING, Edge, Percept, ScopeImage, Wording
 from milkd.store.encoder import image_to_bytes
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))  # last: milkd is the installed one
+
+from bench.pinging import p99, pings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -119,14 +122,14 @@ def _loaded(home: Path, core: str, parse: float) -> Iterator[tuple[str, float]]:
         with Daemon(home, "empty", core) as daemon:
             memory[-1] -= daemon.memory()
     with Daemon(home, "session", core) as daemon:
-        pings = _pings(daemon)
+        waited = _opening(daemon)
     ready = statistics.median(started)
     yield f"{core}: ready with {LARGE:,} facts, seconds", ready
     yield f"{core}: that / json.loads", ready / parse
     yield f"{core}: bytes of memory a fact", statistics.median(memory) / LARGE
-    yield f"{core}: pings while a session of {SESSION:,} facts opens", float(len(pings))
-    yield f"{core}: p99 of a ping while a session opens, ms", _p99(pings) * 1e3
-    yield f"{core}: the longest, ms", max(pings) * 1e3
+    yield f"{core}: pings while a session of {SESSION:,} facts opens", float(len(waited))
+    yield f"{core}: p99 of a ping while a session opens, ms", p99(waited) * 1e3
+    yield f"{core}: the longest, ms", max(waited) * 1e3
 
 
 def _passed(core: str, count: int) -> Iterator[tuple[str, float]]:
@@ -178,27 +181,14 @@ class Daemon:
         return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
 
-def _pings(daemon: Daemon) -> list[float]:
+def _opening(daemon: Daemon) -> list[float]:
     """Seconds of each ping while another client opens the session."""
-    times: list[float] = []
     with (
         milkd.connect(socket=daemon.socket) as opener,
         milkd.connect(socket=daemon.socket) as other,
     ):
         opener.ping()
-        thread = threading.Thread(target=lambda: opener.call("session_open", session="long"))
-        thread.start()
-        while thread.is_alive():
-            began = time.perf_counter()
-            other.ping()
-            times.append(time.perf_counter() - began)
-            time.sleep(0.001)
-        thread.join()
-    return times
-
-
-def _p99(times: list[float]) -> float:
-    return sorted(times)[int(len(times) * 0.99)]
+        return pings(other, lambda: opener.call("session_open", session="long"))
 
 
 def _passes(count: int) -> tuple[float, float]:

@@ -13,14 +13,11 @@ figures from the same run, medians over rounds in turns.  Exit code 1 beyond a l
 from __future__ import annotations
 
 import os
-import select
-import socket
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from functools import partial
 from itertools import cycle
 from pathlib import Path
@@ -33,23 +30,21 @@ from milkd.rpc.protocol import Connection
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))  # last: milkd is the installed one
 
-from bench.stored import asked, configured, restated, stored
+from bench.hot.daemons import PLAIN, Daemon, connected, loop
+from bench.hot.wire import pipelined
+from bench.stored import asked, restated, stored
 
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Callable, Iterator
 
     Figures = dict[str, list[float]]
 
-LOOPS = Path(__file__).with_name("loops.py")
 UNPACKER = msgpack.Unpacker()
 ROUNDS = 7
 CALLS = 2_000  # one by one, a round
 QUESTIONS = 500  # of a store, a round
-CLIENTS, DEPTH = 8, 16
-SECONDS = 0.5  # of pipelining, a round
 FEW, MANY = 10_000, 100_000  # facts
-PINGS = b"".join(Connection.request(number, "ping", {}) for number in range(DEPTH))
-PONGS = b"".join(Connection.response(number, {}) for number in range(DEPTH))
 QUESTION = {
     "text": "which way do deploys go when the west cluster is under maintenance on a friday",
     "session": "0f5b9c1e-7a52-4d0f-9b7e-3a3c2f1d8e11",
@@ -77,31 +72,31 @@ def main() -> int:
 
 
 def _measured(directory: Path) -> dict[str, float]:
-    paths = {name: str(directory / name) for name in ("bare", "each", "own", "few", "many")}
-    facts = {"few": stored(directory / "few.d", FEW), "many": stored(directory / "many.d", MANY)}
-    config = configured(directory / "config.json")
+    paths = {name: str(directory / name) for name in ("bare", "each")}
+    counts = {"few": FEW, "many": MANY}
+    facts = {name: stored(directory / name / "store", some) for name, some in counts.items()}
+    (directory / "own").mkdir()
+    daemons = {name: Daemon(directory / name, PLAIN) for name in ("own", *facts)}
     times: Figures = {}
     rates: Figures = {}
     with ExitStack() as stack:
         for name in ("bare", "each"):
-            command = [sys.executable, str(LOOPS), name, paths[name]]
-            stack.enter_context(_running(command, paths[name]))
-        for name in ("own", "few", "many"):
-            where = ["--store", f"{paths[name]}.d", "--config", str(config)]
-            command = [sys.executable, "-m", "milkd", *where, "--socket", paths[name]]
-            stack.enter_context(_running(command, paths[name]))
-        client = milkd.Client(paths["own"], store=f"{paths['own']}.d")
+            stack.enter_context(loop(name, paths[name]))
+        for name, daemon in daemons.items():
+            stack.enter_context(daemon.running())
+            paths[name] = daemon.socket
+        client = milkd.Client(paths["own"], store=daemons["own"].store)
         stack.enter_context(client)
         packed = _packed(facts)
         for _ in range(ROUNDS):
             for name in ("bare", "each"):
-                with _connected(paths[name]) as sock:
+                with connected(paths[name]) as sock:
                     _note(times, name, _median(partial(_exchange, sock), CALLS))
             for name in ("bare", "each", "own"):
-                _note(rates, name, _pipelined(paths[name]))
+                _note(rates, name, pipelined(paths[name]))
             _note(times, "client", _median(partial(client.call, "ping"), CALLS))
             for name, questions in packed.items():
-                with _connected(paths[name]) as sock:
+                with connected(paths[name]) as sock:
                     ask = partial(_skip, sock, cycle(questions))
                     _note(times, f"packed, {name}", _median(ask, QUESTIONS))
     return _compared(
@@ -173,52 +168,6 @@ def _skip(sock: socket.socket, requests: Iterator[bytes]) -> None:
         except msgpack.OutOfData:
             continue
         return
-
-
-def _pipelined(path: str) -> float:
-    """Requests a second of several clients that always have some under way."""
-    with ExitStack() as stack:
-        socks = [stack.enter_context(_connected(path)) for _ in range(CLIENTS)]
-        for sock in socks:
-            sock.sendall(PINGS)
-        answered, began = 0, time.perf_counter()
-        left = dict.fromkeys(socks, len(PONGS))
-        while (took := time.perf_counter() - began) < SECONDS:
-            for sock in select.select(socks, [], [])[0]:
-                left[sock] -= len(sock.recv(65_536))
-                if left[sock] == 0:
-                    answered += DEPTH
-                    left[sock] = len(PONGS)
-                    sock.sendall(PINGS)
-        return answered / took
-
-
-@contextmanager
-def _running(command: list[str], path: str) -> Iterator[None]:
-    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-    try:
-        while not _listens(path):
-            assert process.poll() is None, f"{command} did not start"
-            time.sleep(0.01)
-        yield
-    finally:
-        process.terminate()
-        process.wait()
-
-
-def _listens(path: str) -> bool:
-    try:
-        with _connected(path):
-            return True
-    except OSError:
-        return False
-
-
-@contextmanager
-def _connected(path: str) -> Iterator[socket.socket]:
-    with socket.socket(socket.AF_UNIX) as sock:
-        sock.connect(path)
-        yield sock
 
 
 if __name__ == "__main__":

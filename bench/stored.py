@@ -5,7 +5,6 @@ Words are as frequent as in a language (Zipf's law), in facts of ten.
 
 from __future__ import annotations
 
-import json
 import random
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -20,8 +19,6 @@ SEED = 6
 FACT = 10  # words
 WORDS = 20_000
 STATED = 1_790_000_000.0
-KNOBS = {"stemmer": "none", "hit_fields": "content", "distinctness_guard": "off"}
-"""Only what is measured takes part: no stems, no guard against look-alikes."""
 
 
 def stored(store: Path, count: int) -> list[str]:
@@ -43,15 +40,9 @@ def stored(store: Path, count: int) -> list[str]:
         )
         for number, fact in enumerate(facts)
     )
-    store.mkdir()
+    store.mkdir(parents=True)
     (store / "global.json").write_bytes(image_to_bytes(ScopeImage(name=GLOBAL, percepts=percepts)))
     return facts
-
-
-def configured(path: Path) -> Path:
-    """A config file with the knobs."""
-    path.write_text(json.dumps({"memory": KNOBS}))
-    return path
 
 
 def restated(facts: list[str], count: int) -> list[str]:

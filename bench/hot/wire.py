@@ -153,15 +153,16 @@ def _exchange(sock: socket.socket, request: bytes) -> float:
 
 
 def _rates(paths: dict[str, str], rounds: int) -> dict[str, float]:
-    """Pings a second of several clients that always have some under way."""
+    """Pings a second, by server."""
     rates: dict[str, list[float]] = {name: [] for name in paths}
     for _ in range(rounds):
         for name, path in paths.items():
-            rates[name].append(_pipelined(path))
+            rates[name].append(pipelined(path))
     return {name: quantile(found, 0.5) for name, found in rates.items()}
 
 
-def _pipelined(path: str) -> float:
+def pipelined(path: str) -> float:
+    """Requests a second of several clients that always have some under way."""
     requests = _packed("ping") * DEPTH
     with ExitStack() as stack:
         socks = [stack.enter_context(connected(path)) for _ in range(CLIENTS)]

@@ -71,11 +71,6 @@ class Service:
         self._core = core
         self.stopping = False
 
-    async def answer(self, caller: Caller, request: Request) -> Answer:
-        """What a request gets; raises as `begin()`."""
-        begun = self.begin(caller, request)
-        return begun if isinstance(begun, Answer) else await begun
-
     def begin(self, caller: Caller, request: Request) -> Answer | Awaitable[Answer]:
         """What a request gets, or, if something has to be waited for, what gives it.
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from milkd.engine.percept import GLOBAL, NO_TOUCHES, Live, Percept, ScopeImage, living
+from milkd.engine.columns import live_at
+from milkd.engine.percept import GLOBAL, NO_TOUCHES, Percept, ScopeImage, living
 
 if TYPE_CHECKING:
     from array import array
@@ -68,9 +69,8 @@ class Capture:
             percept = self.texts[slot]
             assert percept is not None
             if self.stale[slot]:
-                at = self.last_used_at[slot]
-                used_at = None if at != at else at  # NaN
-                percept = living(percept, Live(self.w[slot], self.idle_s[slot], used_at))
+                numbers = live_at(slot, self.w, self.idle_s, self.last_used_at)
+                percept = living(percept, numbers)
             yield percept
 
     def _id(self, slot: int) -> str:

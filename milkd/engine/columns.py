@@ -123,11 +123,16 @@ class Columns:
 
     def live(self, slot: int) -> Live:
         """The numbers of a row that change without its percept."""
-        used_at = self.last_used_at[slot]
-        return Live(self.w[slot], self.idle_s[slot], None if used_at != used_at else used_at)
+        return live_at(slot, self.w, self.idle_s, self.last_used_at)
 
     def clear(self, slot: int) -> None:
         """Leave a row that no pass touches."""
         self.w[slot] = self.idle_s[slot] = 0.0
         self.evidence[slot] = 0
         self.exempt[slot] = 1
+
+
+def live_at(slot: int, w: array[float], idle_s: array[float], last_used_at: array[float]) -> Live:
+    """The numbers of a row in columns, or in copies of them."""
+    used_at = last_used_at[slot]
+    return Live(w[slot], idle_s[slot], None if used_at != used_at else used_at)  # NaN: never

@@ -49,10 +49,6 @@ def apart(new: Marks, known: Marks, level: str, stem: Callable[[str], str] = str
     """
     if level == OFF:
         return False
-    # Most of thousands of look-alikes differ in a number and share all else: told at once.
-    mine, theirs = new.numbers, known.numbers
-    if new.polarity is known.polarity and not (mine <= theirs or theirs <= mine):
-        return True
     return (
         numbers_differ(new, known)
         or identifiers_differ(new, known)

@@ -37,18 +37,24 @@ class Search:
 
 
 def search(
-    memory: Memory, text: str, scopes: Iterable[Scope], leave_out: Collection[str] = ()
+    memory: Memory,
+    text: str,
+    scopes: Iterable[Scope],
+    leave_out: Collection[str] = (),
+    wanted: Words | None = None,
 ) -> Search:
     """The near-duplicate of a text, and its look-alike; exact at any size.
 
     Of equally similar ones the earlier scope comes first (global before the session), then
-    the older in the store.  The ids in `leave_out` do not count.
+    the older in the store.  The ids in `leave_out` do not count.  `wanted` are the
+    features of the text, where they were read already.
     """
     scopes = [scope for scope in scopes if len(scope)]
     found, guard = Search(), _Guard(memory, text)
     if not scopes:
         return found
-    wanted = memory.analyzer.vocabulary.features(text)
+    if wanted is None:
+        wanted = memory.analyzer.vocabulary.features(text)
     for scope in scopes:
         # Whom nothing may refuse, the best is enough.
         rows = _similar_enough(memory, wanted, scope, only=guard.is_off and not leave_out)
@@ -127,7 +133,7 @@ def similar(memory: Memory, command: Similar, now: Now) -> Decision:
         for negative, rank, slot in ranked[: command.limit]
     )
     if memory.params.distinctness_guard != OFF:
-        found = search(memory, command.text, scopes)
+        found = search(memory, command.text, scopes, wanted=wanted)
         return Decision((), Alike(likenesses, found.id, found.look_alike))
     # Whom nothing may refuse, the most similar one is it.
     best = likenesses[0] if likenesses else None

@@ -22,6 +22,7 @@ import trio
 
 with atheris.instrument_imports(include=["milkd"]):
     from daemon.doubles import House, open_house
+    from milkd.daemon.batches import Answer
     from milkd.errors import InvalidRequest, ParseError, WireError
     from milkd.rpc.messages import Notification, Request
     from milkd.rpc.protocol import Connection
@@ -72,7 +73,8 @@ class Victim:
 async def answer(house: House, caller: Caller, message: Request) -> bytes:
     """The response to a request; it waits for no disk."""
     try:
-        granted = await house.service.answer(caller, message)
+        begun = house.service.begin(caller, message)
+        granted = begun if isinstance(begun, Answer) else await begun
         body = granted.body()
     except WireError as error:
         return Connection.error(message.msgid, error)
