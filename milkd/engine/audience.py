@@ -37,7 +37,7 @@ class Audience:
             self.turn += 1
             self.prompt = shown.prompt
             self.lines |= {i: Line(self.turn, text) for i, text in shown.lines.items()}
-        self.seen |= shown.lines.keys()
+        self.seen.update(shown.lines)  # |= of keys would copy all that was seen
 
     def repeats(self, percept_id: str, text: str, turns: int) -> bool:
         """Whether the line would come again within so many turns, counting the one to come."""
