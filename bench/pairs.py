@@ -76,7 +76,7 @@ class Judge:
         one, other = features(pair["a"]), features(pair["b"])
         alike = jaccard(one, other) >= self.threshold
         start = time.perf_counter()
-        known, new = marks(pair["a"], self.lexicon, one), marks(pair["b"], self.lexicon, other)
+        known, new = marks(pair["a"], self.lexicon), marks(pair["b"], self.lexicon)
         marked = time.perf_counter()
         verdicts = {level: alike and not apart(new, known, level, self.stem) for level in LEVELS}
         costs.marking += marked - start

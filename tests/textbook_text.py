@@ -104,7 +104,7 @@ def terms(texts: Iterable[str], params: Params) -> frozenset[str]:
 
 @cache
 def marks(text: str, *, unicode_text: bool) -> distinctness.Marks:
-    return distinctness.marks(text, LEXICON, tokens(text, unicode_text=unicode_text))
+    return distinctness.marks(text, LEXICON, ascii_only=not unicode_text)
 
 
 def apart(one: str, other: str, params: Params) -> bool:

@@ -92,7 +92,8 @@ class Analyzer:
         """What the distinctness guard needs of a text."""
         if len(self._polarities) >= MAX_SHAPES:
             self._polarities.clear()
-        return marks(content, self.lexicon, self.tokens(content), self._polarities)
+        ascii_only = not self.params.unicode_text
+        return marks(content, self.lexicon, ascii_only=ascii_only, known=self._polarities)
 
     @cached_property
     def _stemmer(self) -> Any:

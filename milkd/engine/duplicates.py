@@ -92,20 +92,22 @@ class _Guard:
             return rows[0] if rows and rows[0][0] > least else None
         mine = self._marks = self._marks or self._analyzer.marks(self._text)
         known_marks, level, stem = scope.lookup.known_marks, self._level, self._analyzer.stem
-        numbers, polarity = mine.numbers, mine.polarity
-        granted = None
+        numbers, polarity, count = mine.numbers, mine.polarity, len(mine.numbers)
+        granted, refused = None, self._similarity
         for similarity, slot in rows:
-            if similarity <= least and similarity <= self._similarity:
+            if similarity <= least and similarity <= refused:
                 break
             known = known_marks.get(slot) or scope.marks(slot)
-            # `apart`, told at once where texts of one template differ in a number.
+            # `apart`, told at once where texts of one template differ in a number: neither of
+            # two sets of one size that are not equal is within the other.
             theirs = known.numbers
-            crossed = not (numbers <= theirs or theirs <= numbers)
+            crossed = len(theirs) == count and theirs != numbers
             if (crossed and polarity is known.polarity) or apart(mine, known, level, stem):
-                if similarity > self._similarity:
-                    self._refused, self._similarity = (scope, slot), similarity
+                if similarity > refused:
+                    self._refused, refused = (scope, slot), similarity
             elif similarity > least:
                 granted, least = (similarity, slot), similarity
+        self._similarity = refused
         return granted
 
     def look_alike(self) -> Match | None:

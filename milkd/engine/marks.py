@@ -20,23 +20,33 @@ _DIGITS = re.compile(r"\d+")
 _AMOUNT = re.compile(r"\d[\d.]*")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Marks:
-    """Taken of a text once, compared often."""
+    """Taken of a text once, compared often; never changed."""
 
     text: str
-    tokens: frozenset[str]
     numbers: frozenset[str]
     """As in `Literals`, like the next two."""
     named: frozenset[str]
     identifiers: frozenset[str]
     polarity: Polarity
+    ascii_only: bool = False
+    """How tokens are read: see `text.tokens`."""
+    _tokens: frozenset[str] | None = None
+
+    @property
+    def tokens(self) -> frozenset[str]:
+        """The distinct tokens; read when first asked for, since most pairs are told without."""
+        if self._tokens is None:
+            self._tokens = tokens_of(self.text, ascii_only=self.ascii_only)
+        return self._tokens
 
 
 def marks(
     text: str,
     lexicon: Lexicon,
-    tokens: frozenset[str] | None = None,
+    *,
+    ascii_only: bool = False,
     known: dict[str, Polarity] | None = None,
 ) -> Marks:
     """Take the marks of a text.
@@ -44,7 +54,7 @@ def marks(
     Args:
         text: As it was stated.
         lexicon: What denies and what is opposed.
-        tokens: Those by which it is indexed, if at hand.
+        ascii_only: Whether tokens are milk's own, as in `text.tokens`.
         known: Polarities taken before, by the text with its digits levelled: in thousands of
             reports of one template only the numbers differ.
     """
@@ -57,11 +67,11 @@ def marks(
             known[shape] = turned
     return Marks(
         text=text,
-        tokens=tokens_of(text) if tokens is None else tokens,
         numbers=frozenset(found.numbers),
         named=frozenset(found.named),
         identifiers=frozenset(found.identifiers),
         polarity=turned,
+        ascii_only=ascii_only,
     )
 
 

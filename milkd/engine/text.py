@@ -50,6 +50,8 @@ _UNSPACED_BLOCKS = (
 
 def fold(text: str) -> str:
     """The text as comparisons see it: compatibility forms and case made one."""
+    if text.isascii():
+        return text.lower()
     # Folding case can undo the normal form, so it is restored.
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
 

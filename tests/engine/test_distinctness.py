@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from milkd import wordlists
 from milkd.engine.distinctness import LEVELS, OFF, VALUES, WORDS, apart, distinct, marks
 from milkd.engine.lexicon import EMPTY
-from milkd.engine.text import features, jaccard
+from milkd.engine.text import jaccard
 
 LEXICON = wordlists.load()
 
@@ -294,9 +294,12 @@ def test_without_word_lists_numbers_and_identifiers_still_tell() -> None:
     assert distinct(one, other, VALUES) is None
 
 
-def test_tokens_at_hand_are_used() -> None:
-    tokens = features("→")
-    assert marks("→", EMPTY, tokens).tokens is tokens
+def test_the_tokens_of_marks_are_those_of_the_alphabet_in_use() -> None:
+    text = "naïve plan"
+    whole, plain = marks(text, EMPTY), marks(text, EMPTY, ascii_only=True)
+    assert whole.tokens == {"naïve", "plan"}
+    assert whole.tokens is whole.tokens
+    assert plain.tokens == {"na", "ve", "plan"}
 
 
 @given(facts | st.text(), facts | st.text(), levels)
