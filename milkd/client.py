@@ -38,16 +38,19 @@ CALL_TIMEOUT = 30.0  # seconds; the daemon gives a request no longer either
 # The methods that take an `op_id`: the daemon does them once however often they arrive.
 CHANGING = frozenset(
     {
+        "confirm",
         "consolidate",
         "edit",
         "forget",
         "import",
         "learn",
         "record",
+        "reject",
         "relate",
         "restore",
         "session_close",
         "session_drop",
+        "turn_end",
         "unrelate",
     }
 )

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
         Imported,
         Injection,
         Json,
+        Judged,
+        Judgement,
         Learned,
         Outcome,
         Page,
@@ -278,6 +280,49 @@ class Methods:
     def archive_list(self, *, limit: int | None = None, cursor: str | None = None) -> Page:
         """A page of the archive."""
         return cast("Page", self.call("archive_list", limit=limit, cursor=cursor))
+
+    # What use facts were
+
+    def turn_end(
+        self,
+        response: str,
+        *,
+        session: str | None = None,
+        turn: int | None = None,
+        tool_text: str | None = None,
+        user_reply: str | None = None,
+        consolidate: bool | None = None,
+    ) -> Judgement:
+        """Judge each percept that was shown in a turn by what the agent did; once.
+
+        That moves its importance, which orders what comes back, and nothing else.
+
+        Args:
+            response: What the agent answered.
+            session: Whose turn; without a session, this connection's.
+            turn: The one that `inject` or `query` gave; by default the oldest unjudged one.
+            tool_text: What the agent did: arguments of tools, diffs.
+            user_reply: What the user said to that.
+            consolidate: Whether a pass goes with it.
+        """
+        answer = self.call(
+            "turn_end",
+            response=response,
+            session=self._within(session),
+            turn=turn,
+            tool_text=tool_text,
+            user_reply=user_reply,
+            consolidate=consolidate,
+        )
+        return cast("Judgement", answer)
+
+    def confirm(self, ref: str, *, session: str | None = None) -> Judged:
+        """The user says that a percept was right: it comes earlier from now on."""
+        return cast("Judged", self.call("confirm", ref=ref, session=self._within(session)))
+
+    def reject(self, ref: str, *, session: str | None = None) -> Judged:
+        """The user says that a percept was wrong or out of place: it comes later."""
+        return cast("Judged", self.call("reject", ref=ref, session=self._within(session)))
 
     # Sessions and passes
 

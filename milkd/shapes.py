@@ -159,6 +159,8 @@ class Recalled(TypedDict):
     """The answer to a query."""
 
     percepts: list[Hit]
+    turn: NotRequired[int]
+    """Names to `turn_end` what was shown here; absent if nothing was."""
     candidates: NotRequired[list[Candidate]]
 
 
@@ -206,6 +208,17 @@ class Injection(TypedDict):
     candidates: NotRequired[list[Candidate]]
 
 
+class Judged(TypedDict):
+    """What a turn, or the user, said of a percept's use."""
+
+    id: str
+    verdict: Literal["used", "confirmed", "rejected", "unused", "unknown"]
+    importance: float
+    recall_count: int
+    step: float
+    """By how much the importance changed."""
+
+
 class Pass(TypedDict):
     """The counts of one consolidation pass."""
 
@@ -226,6 +239,16 @@ class Report(Pass):
     """The counts of a pass, in all and by session."""
 
     sessions: NotRequired[dict[str, Pass]]
+
+
+class Judgement(TypedDict):
+    """The end of a turn."""
+
+    turn: NotRequired[int]
+    """Absent if none waited to be judged."""
+    judged: list[Judged]
+    report: NotRequired[Report]
+    """Of the pass that went with it."""
 
 
 class SessionOpened(TypedDict):

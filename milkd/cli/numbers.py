@@ -6,7 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["BLOCK", "COUNT", "FACTS", "PAGE", "STRENGTH", "Real", "Whole", "told"]
+__all__ = ["BLOCK", "COUNT", "FACTS", "PAGE", "STRENGTH", "TURN", "Real", "Whole", "told"]
 
 NO_LIMIT = 1 << 63
 
@@ -63,6 +63,7 @@ COUNT = Whole(1)
 PAGE = Whole(1, 500)  # what the daemon gives at once
 FACTS = Whole(0, 10_000)  # in an injection
 BLOCK = Whole(0, 1 << 20)  # bytes of an injection
+TURN = Whole(1)
 
 
 def told(kind: Whole | Real) -> Callable[[str], float]:

@@ -30,6 +30,11 @@ GROUPS = {
         "explain": ("looking", "say why a fact is as it is, and what comes next for it"),
         "similar": ("looking", "say what a fact would be held for if it were stated"),
     },
+    "Feedback": {
+        "turn-end": ("feedback", "judge the facts that a turn showed by what came of it"),
+        "confirm": ("feedback", "say that a fact was right"),
+        "reject": ("feedback", "say that a fact was wrong"),
+    },
     "Sessions": {
         "session": ("sessions", "open, close, drop or list sessions"),
         "consolidate": ("sessions", "let facts fade, and promote or archive those that are due"),
@@ -103,6 +108,8 @@ def _commands(module: str) -> dict[str, Command]:
         from milkd.cli.reading import COMMANDS
     elif module == "looking":
         from milkd.cli.looking import COMMANDS
+    elif module == "feedback":
+        from milkd.cli.feedback import COMMANDS
     elif module == "sessions":
         from milkd.cli.sessions import COMMANDS
     elif module == "service":

@@ -27,7 +27,6 @@ class Caller:
         wake: Called when there is an event for it.
         export: The export it is paging through.
         intake: The records handed over for an import that is not final yet.
-        turn: Number of its latest injection outside any session.
     """
 
     name: str
@@ -39,4 +38,3 @@ class Caller:
     wake: Callable[[], None] = lambda: None
     export: Export | None = None
     intake: Intake = field(default_factory=Intake)
-    turn: int = 0

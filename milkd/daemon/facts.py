@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from milkd.daemon import render, requests
 from milkd.engine.commands import Command, Consolidate, Forget, Show
-from milkd.engine.results import Detail, Injection
+from milkd.engine.results import Detail
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -26,6 +26,8 @@ EVENTS = {
     "restore": "restored",
     "relate": "related",
     "unrelate": "unrelated",
+    "confirm": "confirmed",
+    "reject": "rejected",
 }
 """What subscribers learn of a change; of a stated fact they learn its status."""
 
@@ -39,17 +41,6 @@ def run_command(core: Core, call: Call) -> Answer:
     if call.operation is None:
         return _run(core, call, command)
     return core.once(call, partial(_run, core, call, command))
-
-
-def inject(core: Core, call: Call) -> Answer:
-    """Render the facts for a prompt, and count the turn."""
-    command = requests.command(call.method, call.arguments, core.new_id, call.caller.name)
-    turn = core.sessions.next_turn(call.arguments.get("session"), call.caller)
-
-    def injected(result: Injection) -> render.Wire:
-        return render.result(result) | {"turn": turn}
-
-    return core.execute(command, injected)
 
 
 async def forget(core: Core, call: Call) -> Answer:
@@ -79,15 +70,36 @@ def run_pass(
     """Do a pass, and tell of it once it is on disk; with `ending` it is the session's last."""
     command = Consolidate(session=session, ending=ending)
     answer = core.execute(command, render.result, operation)
-
-    def settled(error: WireError | None) -> None:
-        if error is None:
-            report = answer.body()
-            counts = {name: report[name] for name in COUNTS}
-            core.hub.publish("passes", "passed", session=session, **counts)
-
-    answer.when_settled(settled)
+    answer.when_settled(lambda error: _tell_pass(core, session, error, answer.body))
     return answer
+
+
+async def turn_end(core: Core, call: Call) -> Answer:
+    """Judge what was shown in a turn; with `consolidate`, a pass goes with it."""
+    session, consolidates = call.arguments.get("session"), call.arguments.get("consolidate")
+    if consolidates and session is None:
+        await core.loading.only_open()
+    return core.once(call, partial(_end_turn, core, call))
+
+
+def _end_turn(core: Core, call: Call) -> Answer:
+    command = requests.command(call.method, call.arguments, core.new_id, call.caller.name)
+    answer = core.execute(command, render.result, call.operation)
+    if call.arguments.get("consolidate"):
+        session = call.arguments.get("session")
+        answer.when_settled(
+            lambda error: _tell_pass(core, session, error, lambda: answer.body()["report"])
+        )
+    return answer
+
+
+def _tell_pass(
+    core: Core, session: str | None, error: WireError | None, report: Callable[[], render.Wire]
+) -> None:
+    """Publish what a pass did, once it is certain."""
+    if error is None:
+        counts = {name: report()[name] for name in COUNTS}
+        core.hub.publish("passes", "passed", session=session, **counts)
 
 
 def _run(core: Core, call: Call, command: Command) -> Answer:

@@ -68,6 +68,7 @@ PASS: Shape = shape(
     "edges_applied global_total running_seconds"
 )
 REPORT: Shape = {**PASS, "sessions": ByName(PASS)}
+JUDGED: Shape = shape(name="id verdict", number="importance recall_count step")
 
 KEPT: Mapping[str, Shape] = {
     "record": OUTCOME,
@@ -78,6 +79,9 @@ KEPT: Mapping[str, Shape] = {
     "relate": {"edge": EDGE, "created": NUMBER},
     "unrelate": {"edge": EDGE, "removed": NUMBER},
     "consolidate": REPORT,
+    "turn_end": {"turn": NUMBER, "judged": JUDGED, "report": REPORT},
+    "confirm": JUDGED,
+    "reject": JUDGED,
     "session_close": REPORT,
     "session_drop": shape(number="dropped"),
     "import": {"accepted": NUMBER, "refused": shape(number="index", text="reason")},

@@ -168,7 +168,7 @@ def _dropped(value: results.Dropped) -> Wire:
 
 def _recalled(value: results.Recalled) -> Wire:
     percepts = [_hit(hit) for hit in value.hits]
-    return known(percepts=percepts, candidates=_candidates(value.candidates))
+    return known(percepts=percepts, turn=value.turn, candidates=_candidates(value.candidates))
 
 
 def _hit(value: Hit) -> Wire:
@@ -200,7 +200,16 @@ def _injection(value: results.Injection) -> Wire:
         text=value.text,
         ids=list(value.ids),
         bytes=value.bytes,
+        turn=value.turn,
         candidates=_candidates(value.candidates),
+    )
+
+
+def _judgement(value: results.Judgement) -> Wire:
+    return known(
+        turn=value.turn,
+        judged=[asdict(each) for each in value.judged],
+        report=None if value.report is None else report(value.report),
     )
 
 
@@ -245,6 +254,8 @@ _RENDERERS: Mapping[type, Callable[[Any], Wire]] = {
     results.Dropped: _dropped,
     results.Recalled: _recalled,
     results.Injection: _injection,
+    results.Judged: asdict,
+    results.Judgement: _judgement,
     results.Page: _page,
     results.Detail: _detail,
     results.Explanation: _explanation,

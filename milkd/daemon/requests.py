@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Arguments = Mapping[str, Any]
 NewId = Callable[[], str]
 
-HEARD = frozenset({"record", "query", "inject"})
+HEARD = frozenset({"record", "query", "inject", "turn_end"})
 """Methods for which it matters what their caller was shown before."""
 
 CURSOR = "o"
@@ -101,6 +101,9 @@ COMMANDS: Mapping[str, Callable[[Arguments, NewId], Command]] = {
     "restore": lambda given, _: commands.Restore(**given),
     "relate": _relate,
     "unrelate": _unrelate,
+    "turn_end": lambda given, _: commands.TurnEnd(**given),
+    "confirm": lambda given, _: commands.Confirm(**given),
+    "reject": lambda given, _: commands.Reject(**given),
     "query": lambda given, _: commands.Query(**given),
     "inject": _inject,
     "list": _list,

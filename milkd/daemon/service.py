@@ -28,7 +28,7 @@ Method = Callable[[Core, Call], Answer | Awaitable[Answer]]
 
 METHODS: Mapping[str, Method] = {
     "forget": facts.forget,
-    "inject": facts.inject,
+    "turn_end": facts.turn_end,
     "consolidate": facts.consolidate,
     "session_open": session_calls.session_open,
     "session_close": session_calls.session_close,

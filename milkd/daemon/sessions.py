@@ -34,12 +34,10 @@ class OpenSession:
     Attributes:
         called_at: Trio time of its last call.
         holders: The connections that named it.
-        turn: Number of its latest injection.
     """
 
     called_at: float
     holders: set[Caller] = field(default_factory=set)
-    turn: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,12 +98,6 @@ class Sessions:
         session.holders.add(caller)
         caller.sessions.add(name)
         return True
-
-    def next_turn(self, name: str | None, caller: Caller) -> int:
-        """The number of an injection: in its session, or else on its connection."""
-        counted = caller if name is None else self._open[name]
-        counted.turn += 1
-        return counted.turn
 
     def leave_all(self, caller: Caller) -> None:
         """The caller's connection ended."""

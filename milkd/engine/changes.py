@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from milkd.engine.audience import Turn
     from milkd.engine.percept import Edge, Engram, Percept
 
 
@@ -116,13 +117,31 @@ class Shown:
         scope: The caller's session, whose file remembers the ids; None for a connection's.
         caller: The session id, or what stands for a connection without one.
         lines: What was shown of each percept, by id: an injected line, or nothing of note.
-        prompt: The prompt of the turn that begins; None if no turn does.
+        prompt: The prompt of the turn that begins; None if none does, or is not known.
+        turn: Number of the turn that it begins or belongs to; None: of none.
     """
 
     scope: str | None
     caller: str
     lines: Mapping[str, str]
     prompt: str | None = None
+    turn: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnEnded:
+    """A caller's turn was judged, and need not wait any more."""
+
+    caller: str
+    turn: Turn
+
+
+@dataclass(frozen=True, slots=True)
+class Stepped:
+    """A percept's importance has taken a step of this kind in the present run."""
+
+    id: str
+    kind: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +184,8 @@ Change = (
     | Awarded
     | EdgeActed
     | Shown
+    | TurnEnded
+    | Stepped
     | AudienceLeft
     | ScopeDropped
     | Annotated
@@ -173,4 +194,5 @@ Change = (
 
 def scope_of(change: Change) -> str | None:
     """The scope whose file the change bears on; None for what only this process remembers."""
-    return None if isinstance(change, Awarded | EdgeActed) else change.scope
+    passing = Awarded | EdgeActed | TurnEnded | Stepped
+    return None if isinstance(change, passing) else change.scope

@@ -115,6 +115,41 @@ class Consolidate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TurnEnd:
+    """Judge what was shown in a turn by what came of it."""
+
+    response: str
+    """What the agent answered."""
+    session: str | None = None
+    turn: int | None = None
+    """The one that `Inject` or `Query` gave; None: the oldest that waits."""
+    tool_text: str = ""
+    """Arguments of tools, diffs and the like: what the agent did."""
+    user_reply: str = ""
+    """What the user answered to that."""
+    consolidate: bool = False
+    """Whether a pass goes with it, as `Consolidate` of the session."""
+    caller: str | None = None
+    """What stands for the connection, where there is no session."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Confirm:
+    """The user says that a percept was right, and of use."""
+
+    ref: str
+    session: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reject:
+    """The user says that a percept was wrong, or out of place."""
+
+    ref: str
+    session: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DropSession:
     """Delete an open session with all that is in it."""
 
@@ -221,6 +256,9 @@ ChangingCommand = (
     | Relate
     | Unrelate
     | Consolidate
+    | TurnEnd
+    | Confirm
+    | Reject
     | DropSession
     | Import
 )

@@ -1,6 +1,6 @@
 """One pass: decay, edges, prune, archive, promote, evict, in this order (ADR-90, "Pass").
 
-Each step is a function over the draft; `consolidate` is their order.  The
+Each step is a function over the draft; `let_all_pass` is their order.  The
 seventh step, persisting, is the store's.
 """
 
@@ -34,8 +34,16 @@ CONTRADICTION_PENALTY = 0.10  # ADR-53, 3
 
 def consolidate(memory: Memory, command: Consolidate, now: Now) -> Decision:
     """One pass over global and the session, or over global and every open session."""
-    sessions = memory.sessions() if command.session is None else (command.session,)
     draft = Draft(memory, now)
+    report = let_all_pass(draft, command.session)
+    if command.ending and command.session is not None:
+        draft.changes.append(AudienceLeft(command.session))
+    return Decision(tuple(draft.changes), report)
+
+
+def let_all_pass(draft: Draft, session: str | None) -> Report:
+    """The steps of a pass, as parts of a decision; nothing may be in the draft yet."""
+    sessions = draft.memory.sessions() if session is None else (session,)
     report = Report(sessions={name: Report() for name in sessions})
     decay(draft, sessions, report)
     apply_edges(draft, sessions, report)
@@ -46,9 +54,7 @@ def consolidate(memory: Memory, command: Consolidate, now: Now) -> Decision:
     for name in (*sessions, GLOBAL):
         engrams.weigh(draft, name)
     report.global_total = len(draft.scope(GLOBAL))
-    if command.ending and command.session is not None:
-        draft.changes.append(AudienceLeft(command.session))
-    return Decision(tuple(draft.changes), report)
+    return report
 
 
 def decay(draft: Draft, sessions: Iterable[str], report: Report) -> None:

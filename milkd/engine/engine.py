@@ -14,6 +14,7 @@ from milkd.engine import (
     consolidation,
     duplicates,
     explaining,
+    feedback,
     importing,
     injection,
     looking,
@@ -46,6 +47,9 @@ _RULES: dict[type, Callable[[Memory, Any, Now], Decision]] = {
     commands.Relate: relating.relate,
     commands.Unrelate: relating.unrelate,
     commands.Consolidate: consolidation.consolidate,
+    commands.TurnEnd: feedback.turn_end,
+    commands.Confirm: feedback.confirm,
+    commands.Reject: feedback.reject,
     commands.DropSession: moving.drop_session,
     commands.Import: importing.take_in,
     commands.Query: recall.query,
@@ -197,9 +201,10 @@ class Engine:
         return self._memory.scopes[scope].count_unread()
 
     def new_run(self) -> None:
-        """Begin a run: every percept may earn evidence, and every edge act, again."""
+        """Begin a run: percepts may earn evidence and importance, and edges act, again."""
         self._memory.awarded.clear()
         self._memory.acted.clear()
+        self._memory.stepped.clear()
 
     def leave(self, caller: str) -> None:
         """Forget what a connection without a session was shown."""

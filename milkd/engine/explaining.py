@@ -48,6 +48,7 @@ def _holds(memory: Memory, percept: Percept, scope: str, now: Now) -> Iterator[s
         yield "This run has been counted; restating it again in this run adds no evidence."
     score = memory.rank_score(percept, now.wall)
     yield f"Its rank score is {score:.3f}: strength, recency and evidence together."
+    yield from _usefulness(percept, now)
     for wording in percept.wordings:
         yield f"It was also stated as: {wording.content}"
     updaters = [i for here in memory.live() for i in here.updaters.get(percept.id, ())]
@@ -55,6 +56,22 @@ def _holds(memory: Memory, percept: Percept, scope: str, now: Now) -> Iterator[s
         yield "Where the one that updates it is seen, it comes after it and is not injected."
     if percept.w < MIN_W:
         yield f"Below {MIN_W:g} it is neither injected nor recalled by default."
+
+
+def _usefulness(percept: Percept, now: Now) -> Iterator[str]:
+    """What turns that were judged say of it."""
+    if percept.recall_count:
+        vain = percept.bad_recall_count
+        row = f", and not used in the last {vain}" if vain else ""
+        yield f"It was shown in {_turns(percept.recall_count)} that were judged{row}."
+    if percept.last_confirmed_use_at is not None:
+        days = max(0.0, now.wall - percept.last_confirmed_use_at) / DAY_S
+        yield f"It was last made use of {days:.1f} days ago."
+    if percept.importance is not None:
+        yield (
+            f"Its importance is {percept.importance:.2f} (0.50 is neutral): it moves it forward or "
+            "back among what comes with it, and bears on nothing else."
+        )
 
 
 def _edge_sentences(percept: Percept, edges: tuple[Edge, ...]) -> Iterator[str]:
@@ -155,6 +172,10 @@ def _promotion(percept: Percept, params: Params, *, blocked: bool) -> Iterator[s
             f"{shown(percept.w)}) and restatements in {RUNS_NEEDED} runs: it has "
             f"{_runs(percept.evidence)}, needs {RUNS_NEEDED}."
         )
+
+
+def _turns(count: int) -> str:
+    return f"{count} turn" if count == 1 else f"{count} turns"
 
 
 def _runs(count: int) -> str:

@@ -10,7 +10,7 @@ from milkd.engine.ordering import Entry, Gate, diverse, ordered, updates_first
 from milkd.engine.references import shown as shown_weight
 from milkd.engine.rendering import FRAME_BYTES, line_of, render
 from milkd.engine.results import Candidate, Decision, Injection
-from milkd.engine.usage import shown, used
+from milkd.engine.usage import put_before, turn_of, used
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,16 +36,15 @@ def inject(memory: Memory, command: Inject, now: Now) -> Decision:
     if command.explain:
         candidates += _never_considered(memory, command, hits, candidates, now)
     text = render(list(budget.lines.values()))
+    seen = put_before(memory, budget.lines, command.prompt, command.session, command.caller)
     result = Injection(
         text=text,
         ids=tuple(budget.lines),
         bytes=len(text.encode()),
         candidates=tuple(candidates) if command.explain else None,
+        turn=turn_of(seen),
     )
-    changes = used(budget.places, now) + shown(
-        (), command.session, command.caller, lines=budget.lines, prompt=command.prompt
-    )
-    return Decision(changes, result)
+    return Decision(used(budget.places, now) + seen, result)
 
 
 @dataclass(slots=True)

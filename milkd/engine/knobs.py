@@ -78,6 +78,10 @@ def _number(name: str, unit: str, doc: str, *, low: float = 0.0, high: float = 1
     return Knob(name=name, kind=float, unit=unit, source="milkd", doc=doc, low=low, high=high)
 
 
+def _step(name: str, doc: str) -> Knob:
+    return Knob(name=name, kind=float, unit="importance", source="RFC", doc=doc, high=1.0)
+
+
 KNOBS: tuple[Knob, ...] = (
     _choice("profile", "the set of rules that gives the other knobs their defaults", *PROFILES),
     _days("session_half_life_days", "a session percept loses half its strength in this time"),
@@ -153,6 +157,36 @@ KNOBS: tuple[Knob, ...] = (
         "diversity_threshold", "Jaccard similarity", "facts more alike than this are much alike"
     ),
     _number("importance_weight", "share", "how far usefulness orders what comes back", high=2.0),
+    _step("importance_floor", "feedback takes the importance no lower"),
+    _step("feedback_used", "what being used in a turn adds, once a run"),
+    _step("feedback_confirmed", "what the user's yes adds, once a run"),
+    _step("feedback_rejected", "what the user's no takes, once a run"),
+    _step("feedback_unused", "what being shown in vain takes, once a run"),
+    _step("feedback_unused_floor", "being shown in vain takes the importance no lower"),
+    _number(
+        "feedback_used_share",
+        "share of a fact's own words, by rarity",
+        "from which the fact was used",
+        low=0.01,
+    ),
+    _number(
+        "feedback_unused_share",
+        "share of a fact's own words, by rarity",
+        "below which the fact was not used",
+    ),
+    _count(
+        "feedback_min_response",
+        "characters",
+        "milkd",
+        "a shorter response does not show that a fact was not used",
+    ),
+    _count(
+        "feedback_streak", "turns", "RFC", "unused in so many turns in a row, a fact loses", low=1
+    ),
+    _count("feedback_reply_words", "words", "milkd", "a longer reply says neither yes nor no"),
+    _count(
+        "min_recall_count", "turns", "RFC", "shown less often, a fact loses nothing by being unused"
+    ),
 )
 BY_NAME = {knob.name: knob for knob in KNOBS}
 ROOT_KEYS = (

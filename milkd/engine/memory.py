@@ -22,6 +22,8 @@ from milkd.engine.changes import (
     PerceptPut,
     ScopeDropped,
     Shown,
+    Stepped,
+    TurnEnded,
     Used,
 )
 from milkd.engine.percept import ARCHIVE, AT_ODDS, GLOBAL, Edge, Engram, Percept, ScopeImage
@@ -48,6 +50,8 @@ class Memory:
     """Percepts that had their evidence of this run."""
     acted: set[Edge] = field(default_factory=set)
     """Edges that acted in this run."""
+    stepped: set[tuple[str, str]] = field(default_factory=set)
+    """Percepts whose importance took a step in this run, each with the kind of it."""
     audiences: dict[str, Audience] = field(default_factory=dict)
     """What callers were shown, by session or connection."""
     dormant: dict[str, Mapping[str, str]] = field(default_factory=dict)
@@ -202,8 +206,12 @@ class Memory:
                 self.awarded.add(change.id)
             case EdgeActed():
                 self.acted.add(change.edge)
+            case Stepped():
+                self.stepped.add((change.id, change.kind))
+            case TurnEnded():
+                self._audience(change.caller).waiting.pop(change.turn.number, None)
             case Shown():
-                self.audiences.setdefault(change.caller, Audience()).take(change)
+                self._audience(change.caller).take(change)
                 if change.scope is not None:
                     self.scopes[change.scope].shown |= dict.fromkeys(change.lines)
             case AudienceLeft():
@@ -219,12 +227,19 @@ class Memory:
                 _apply_to_scope(self.scopes[change.scope], change)
 
     def revoke(self, change: Change) -> None:
-        """Let an award, or the turn of an edge, not have been."""
+        """Let what this process alone remembers not have been."""
         match change:
             case Awarded():
                 self.awarded.discard(change.id)
             case EdgeActed():
                 self.acted.discard(change.edge)
+            case Stepped():
+                self.stepped.discard((change.id, change.kind))
+            case TurnEnded():
+                self._audience(change.caller).put_back(change.turn)
+
+    def _audience(self, caller: str) -> Audience:
+        return self.audiences.setdefault(caller, Audience())
 
 
 def _apply_to_scope(scope: Scope, change: Change) -> None:

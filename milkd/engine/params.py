@@ -56,6 +56,18 @@ class Params:
     diversity: str = "off"
     diversity_threshold: float = 0.45
     importance_weight: float = 0.3
+    importance_floor: float = 0.1
+    feedback_used: float = 0.05
+    feedback_confirmed: float = 0.15
+    feedback_rejected: float = 0.10
+    feedback_unused: float = 0.03
+    feedback_unused_floor: float = 0.30
+    feedback_used_share: float = 0.5
+    feedback_unused_share: float = 0.15
+    feedback_min_response: int = 25
+    feedback_streak: int = 2
+    feedback_reply_words: int = 6
+    min_recall_count: int = 3
 
 
 DEFAULT = Params()

@@ -18,7 +18,7 @@ from milkd.engine.ordering import (
 from milkd.engine.ranking import recency_scale
 from milkd.engine.references import shown as shown_weight
 from milkd.engine.results import Candidate, Decision, Hit, Recalled
-from milkd.engine.usage import shown, used
+from milkd.engine.usage import handed_out, turn_of, used
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,13 +34,14 @@ def query(memory: Memory, command: Query, now: Now) -> Decision:
     hits = Hits.of(memory, command.text, command.session)
     entries = list(islice(_in_order(memory, command, hits, now), command.max_results))
     places = [(entry.scope, entry.slot) for entry in entries]
+    seen = handed_out(memory, places, command.session, command.caller)
     c = recency_scale(now.wall, memory.params)
     result = Recalled(
         tuple(_hit(memory, entry, now.wall, c) for entry in entries),
         tuple(_candidates(memory, command, hits, entries, now)) if command.explain else None,
+        turn_of(seen),
     )
-    changes = used(places, now) + shown(places, command.session, command.caller)
-    return Decision(changes, result)
+    return Decision(used(places, now) + seen, result)
 
 
 def _in_order(memory: Memory, command: Query, hits: Hits, now: Now) -> Iterator[Entry]:

@@ -116,6 +116,8 @@ class Recalled:
 
     hits: tuple[Hit, ...]
     candidates: tuple[Candidate, ...] | None = None
+    turn: int | None = None
+    """The turn in which they were shown; None: nothing was, or to nobody in particular."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +128,33 @@ class Injection:
     ids: tuple[str, ...]
     bytes: int
     candidates: tuple[Candidate, ...] | None = None
+    turn: int | None = None
+    """The turn that the prompt began; None for nobody in particular."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """What a percept's turn said of its use."""
+
+    id: str
+    verdict: str
+    """used, confirmed, rejected, unused or unknown."""
+    importance: float
+    """As it is now."""
+    recall_count: int
+    step: float
+    """By how much the importance changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The end of a turn."""
+
+    turn: int | None
+    """None: no turn waited to be judged."""
+    judged: tuple[Judged, ...] = ()
+    report: Report | None = None
+    """Of the pass that went with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +258,8 @@ Result = (
     | Imported
     | Recalled
     | Injection
+    | Judged
+    | Judgement
     | Page
     | Detail
     | Explanation

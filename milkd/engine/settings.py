@@ -72,7 +72,7 @@ def _checked(knob: Knob, value: object) -> Any:
 
 
 def _check_order(params: Params) -> None:
-    """Refuse knobs that only together destroy facts.
+    """Refuse knobs that only together destroy facts, or contradict each other.
 
     What a restatement or a promotion makes of a fact must survive the next pass.
     """
@@ -83,6 +83,12 @@ def _check_order(params: Params) -> None:
             raise ConfigError(
                 f"prune_threshold: found {low:g}, expected less than {name}, which is {high:g}"
             )
+    unused, used = params.feedback_unused_share, params.feedback_used_share
+    if unused > used:
+        raise ConfigError(
+            f"feedback_unused_share: found {unused:g}, expected at most feedback_used_share, "
+            f"which is {used:g}"
+        )
 
 
 def _as_float(value: int) -> float:

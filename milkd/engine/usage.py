@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from milkd.engine.commands import Now
+    from milkd.engine.memory import Memory
     from milkd.engine.references import Place
 
 
@@ -21,17 +22,38 @@ def used(places: Iterable[Place], now: Now) -> tuple[Change, ...]:
     return tuple(Used(scope, tuple(found), now.wall) for scope, found in ids.items())
 
 
-def shown(
-    places: Iterable[Place],
-    session: str | None,
-    caller: str | None,
-    *,
-    lines: Mapping[str, str] | None = None,
-    prompt: str | None = None,
+def put_before(
+    memory: Memory, lines: Mapping[str, str], prompt: str, session: str | None, caller: str | None
 ) -> tuple[Change, ...]:
-    """One note of what a caller saw; none for a caller that nobody can tell from others."""
+    """A prompt begins a turn, in which these lines are shown; nothing for a nameless caller."""
     who = session or caller
-    seen = {scope.text(slot).id: "" for scope, slot in places} | dict(lines or {})
-    if who is None or not (seen or prompt is not None):
+    if who is None:
         return ()
-    return (Shown(session, who, seen, prompt),)
+    audience = memory.audiences.get(who)
+    return (Shown(session, who, lines, prompt, 1 + (audience.turn if audience else 0)),)
+
+
+def handed_out(
+    memory: Memory, places: Iterable[Place], session: str | None, caller: str | None
+) -> tuple[Change, ...]:
+    """What a caller asked for itself: it belongs to the present turn, or begins one.
+
+    Nothing for a caller that nobody can tell from others, and nothing for no percepts.
+    """
+    who, seen = session or caller, {scope.text(slot).id: "" for scope, slot in places}
+    if who is None or not seen:
+        return ()
+    return (Shown(session, who, seen, turn=_present(memory, who)),)
+
+
+def _present(memory: Memory, who: str) -> int:
+    """The caller's turn; after one that was judged already, the next."""
+    audience = memory.audiences.get(who)
+    if audience is None:
+        return 1
+    return audience.turn if audience.turn in audience.waiting else audience.turn + 1
+
+
+def turn_of(changes: Iterable[Change]) -> int | None:
+    """The number of the turn in which changes show something; None: in none."""
+    return next((change.turn for change in changes if isinstance(change, Shown)), None)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from milkd import errors
 from milkd.rpc.arguments import size
 from milkd.rpc.facts import FACTS
+from milkd.rpc.feedback import FEEDBACK
 from milkd.rpc.method import OP_ID, SESSION
 from milkd.rpc.process import PROCESS, TOPICS
 from milkd.rpc.protocol import MAX_DEPTH, MAX_ITEMS, MAX_MESSAGE, MAX_METHOD, MAX_RESPONSE
@@ -150,6 +151,7 @@ WORDS = f"""
 GROUPS = (
     ("Facts", FACTS),
     ("Recall", RECALL),
+    ("Feedback", FEEDBACK),
     ("Sessions, passes and the store", UPKEEP),
     ("The daemon", PROCESS),
 )

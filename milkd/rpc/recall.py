@@ -48,14 +48,16 @@ RECALL: tuple[Method, ...] = (
         CONSUMER,
         EXPLAIN,
         result="`percepts` (*percepts* with `hits`, `score`, and `superseded_by?`, the id of the "
-        "percept before it that updates it), `candidates?`",
+        "percept before it that updates it), `turn?` (the one that `turn_end` judges; absent if "
+        "nothing was found), `candidates?`",
         example=Example(
             {"text": "tabs or spaces?", "session": "s1"},
             {
                 "percepts": [
                     PERCEPT | {"hits": 1, "score": 1.03},
                     OLD | {"hits": 1, "score": 0.72, "superseded_by": TABS},
-                ]
+                ],
+                "turn": 1,
             },
         ),
     ),
@@ -85,7 +87,7 @@ RECALL: tuple[Method, ...] = (
             INJECT_BYTES,
         ),
         EXPLAIN,
-        result="`text`, `ids`, `bytes`, `turn`, `candidates?`",
+        result="`text`, `ids`, `bytes`, `turn` (the one that `turn_end` judges), `candidates?`",
         example=Example(
             {"prompt": "Format this file.", "session": "s1", "explain": True},
             {

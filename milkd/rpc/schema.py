@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from milkd.errors import InvalidParams, MethodNotFound
 from milkd.rpc.compounds import as_map
 from milkd.rpc.facts import FACTS
+from milkd.rpc.feedback import FEEDBACK
 from milkd.rpc.process import PROCESS
 from milkd.rpc.recall import RECALL
 from milkd.rpc.upkeep import UPKEEP
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["METHODS", "cancelled", "validate"]
 
 METHODS: Mapping[str, Method] = {
-    method.name: method for method in (*FACTS, *RECALL, *UPKEEP, *PROCESS)
+    method.name: method for method in (*FACTS, *RECALL, *FEEDBACK, *UPKEEP, *PROCESS)
 }
 
 

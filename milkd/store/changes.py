@@ -1,8 +1,8 @@
 """Each kind of change as a JSON object, and back, without loss.
 
 Percepts, engrams and edges have the form they have in the files; `exact` is what
-that form rounds off.  `Awarded` and `EdgeActed` have no form here: they end with
-the process.  Of `Shown` there are the ids alone, never a text.
+that form rounds off.  `Awarded`, `EdgeActed`, `TurnEnded` and `Stepped` have no
+form here: they end with the process.  Of `Shown` there are the ids alone, never a text.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from milkd.engine.changes import (
     PerceptPut,
     ScopeDropped,
     Shown,
+    Stepped,
+    TurnEnded,
     Used,
 )
 from milkd.engine.percept import ARCHIVE, GLOBAL, NOTHING
@@ -55,7 +57,7 @@ LONGEST = 1e12  # running seconds: more than any store will ever see
 def change_to_json(change: Change) -> dict[str, object] | None:
     """The object of a change; None for one that is not for the journal."""
     match change:
-        case Awarded() | EdgeActed() | Shown(scope=None):
+        case Awarded() | EdgeActed() | TurnEnded() | Stepped() | Shown(scope=None):
             return None
         case PerceptPut():
             kind, fields = "put", _percept_put(change.percept, change.running)

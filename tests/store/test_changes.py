@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 
 from journalled import BARE, CHANGES, ENGRAM, EVERY_CHANGE, FULL, VALUES
+from milkd.engine.audience import Turn
 from milkd.engine.changes import (
     Annotated,
     Awarded,
@@ -18,6 +19,8 @@ from milkd.engine.changes import (
     EngramPut,
     PerceptPut,
     Shown,
+    Stepped,
+    TurnEnded,
 )
 from milkd.engine.percept import NO_STAMPS, Edge
 from milkd.store.changes import READERS, change_from_json, change_to_json
@@ -64,7 +67,14 @@ def test_whatever_was_put_comes_back(change: Change) -> None:
 
 
 @pytest.mark.parametrize(
-    "change", [Awarded("p1"), EdgeActed(Edge("a", "b", "extends")), Shown(None, "c1", {})]
+    "change",
+    [
+        Awarded("p1"),
+        EdgeActed(Edge("a", "b", "extends")),
+        Shown(None, "c1", {}),
+        TurnEnded("s1", Turn(1, "what for?")),
+        Stepped("p1", "used"),
+    ],
 )
 def test_what_ends_with_the_process_has_no_form(change: Change) -> None:
     assert change_to_json(change) is None
