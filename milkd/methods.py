@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         Snapshot,
         Stats,
         Unrelated,
+        Whys,
     )
     from milkd.shapes import Dropped as SessionDropped
 else:
@@ -267,6 +268,14 @@ class Methods:
     def explain(self, ref: str, *, session: str | None = None) -> Explanation:
         """What holds for a percept and what comes next, in sentences."""
         return cast("Explanation", self.call("explain", ref=ref, session=self._within(session)))
+
+    def why(
+        self, ref: str, prompt: str, *, session: str | None = None, consumer: str | None = None
+    ) -> Whys:
+        """Why a percept would come for a prompt, or would not; nothing is shown by asking."""
+        session = self._within(session)
+        answer = self.call("why", ref=ref, prompt=prompt, session=session, consumer=consumer)
+        return cast("Whys", answer)
 
     def resolve(self, ref: str, *, session: str | None = None) -> Resolved:
         """Every percept that a reference could mean."""

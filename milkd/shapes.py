@@ -151,14 +151,45 @@ class Unrelated(TypedDict):
 # Why a percept is in or out of an answer.
 Candidate = TypedDict(
     "Candidate",
-    {"id": str, "in": bool, "reason": str, "hits": int, "score": float, "bytes": int},
+    {
+        "id": str,
+        "in": bool,
+        "reason": str,
+        "hits": int,
+        "score": float,
+        "w": float,
+        "importance": float,
+        "bytes": int,
+    },
 )
+
+
+class Near(Percept):
+    """A percept beside a recalled one."""
+
+    of: str
+    """Id of the recalled one."""
+    via: str
+    """The relation that joins them, or `overlap`."""
+    overlap: NotRequired[float]
+    """Share of the weight of the other's words that it has; absent for a relation."""
+
+
+class Beside(TypedDict):
+    """A percept beside an injected one, likewise."""
+
+    id: str
+    of: str
+    via: str
+    overlap: NotRequired[float]
 
 
 class Recalled(TypedDict):
     """The answer to a query."""
 
     percepts: list[Hit]
+    neighbours: NotRequired[list[Near]]
+    """What belongs to them, but was not asked for; absent if nothing does."""
     turn: NotRequired[int]
     """Names to `turn_end` what was shown here; absent if nothing was."""
     candidates: NotRequired[list[Candidate]]
@@ -198,6 +229,14 @@ class Explanation(TypedDict):
     next: list[str]
 
 
+class Whys(TypedDict):
+    """What would become of a percept for a prompt."""
+
+    percept: Percept
+    inject: Candidate
+    query: Candidate
+
+
 class Injection(TypedDict):
     """A block of remembered facts for a prompt; empty text when none bears on it."""
 
@@ -205,6 +244,8 @@ class Injection(TypedDict):
     ids: list[str]
     bytes: int
     turn: int
+    neighbours: NotRequired[list[Beside]]
+    """What is in the block beside those; absent if nothing is."""
     candidates: NotRequired[list[Candidate]]
 
 

@@ -239,6 +239,18 @@ class Explain:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Why:
+    """Why one percept would come for a prompt, or would not."""
+
+    ref: str
+    prompt: str
+    session: str | None = None
+    consumer: str | None = None
+    caller: str | None = None
+    """What stands for the connection, where there is no session."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Similar:
     """The duplicate search alone, down to any similarity above zero."""
 
@@ -262,5 +274,5 @@ ChangingCommand = (
     | DropSession
     | Import
 )
-ReadingCommand = Query | Inject | List | Show | Resolve | Explain | Similar
+ReadingCommand = Query | Inject | List | Show | Resolve | Explain | Why | Similar
 Command = ChangingCommand | ReadingCommand

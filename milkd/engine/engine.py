@@ -22,6 +22,7 @@ from milkd.engine import (
     recall,
     relating,
     stating,
+    whys,
 )
 from milkd.engine.analysis import Analyzer
 from milkd.engine.lexicon import EMPTY
@@ -58,6 +59,7 @@ _RULES: dict[type, Callable[[Memory, Any, Now], Decision]] = {
     commands.Show: looking.show,
     commands.Resolve: looking.resolve_all,
     commands.Explain: explaining.explain,
+    commands.Why: whys.why,
     commands.Similar: duplicates.similar,
 }
 

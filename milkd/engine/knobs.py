@@ -152,10 +152,25 @@ KNOBS: tuple[Knob, ...] = (
     _count(
         "inject_repeat_turns", "turns", "milkd", "a fact is not injected again so soon", high=1000
     ),
+    _count(
+        "inject_chance_words",
+        "words",
+        "milkd",
+        "a prompt of so many that shares two with no fact of a large store gets none; 0: any does",
+        high=1000,
+    ),
     _choice("diversity", "where a fact much like one before it has to wait", *WHERE),
     _number(
         "diversity_threshold", "Jaccard similarity", "facts more alike than this are much alike"
     ),
+    _choice("neighbours", "where facts come beside those that they belong to", *WHERE),
+    _number(
+        "neighbour_overlap",
+        "share of a fact's words, by rarity",
+        "a fact that has so much of another's is its neighbour; 0: by relations alone",
+    ),
+    _count("neighbours_per_result", "facts", "RFC", "at most so many beside one", low=1, high=100),
+    _count("neighbours_max", "facts", "RFC", "at most so many neighbours in all", high=1000),
     _number("importance_weight", "share", "how far usefulness orders what comes back", high=2.0),
     _step("importance_floor", "feedback takes the importance no lower"),
     _step("feedback_used", "what being used in a turn adds, once a run"),

@@ -53,8 +53,13 @@ class Params:
     evict_to_archive: bool = True
     inject_order: str = "hits"
     inject_repeat_turns: int = 8
+    inject_chance_words: int = 6
     diversity: str = "off"
     diversity_threshold: float = 0.45
+    neighbours: str = "both"
+    neighbour_overlap: float = 0.0
+    neighbours_per_result: int = 2
+    neighbours_max: int = 20
     importance_weight: float = 0.3
     importance_floor: float = 0.1
     feedback_used: float = 0.05
@@ -94,6 +99,8 @@ STRICT = Params(
     evict_to_archive=False,
     inject_order="score",
     inject_repeat_turns=0,
+    inject_chance_words=0,
+    neighbours="off",
     importance_weight=0.0,
 )
 """The letter of the ADRs."""

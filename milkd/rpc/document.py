@@ -142,7 +142,10 @@ WORDS = f"""
 * `differs`: `new`, `old`: lists of words.
 * `edge`: `from`, `to`, `relation`.
 * `candidates`: a list of `id`, `in` (whether it is part of the answer), `reason`, `hits`, `score`,
-  `bytes`.
+  `w`, `importance`, `bytes`; of what was considered as a neighbour, hits and score are 0.
+* `neighbours`: what belongs to an answer without being part of it: `of` (the id of which fact),
+  `via` (the relation that joins them, or `overlap`), `overlap?` (share of the other's words, by
+  rarity); with `query` *percepts*, with `inject` an `id`.
 * *report*: what a pass did: `decayed`, `pruned`, `promoted`, `promotion_deferred`, `merged`,
   `global_decayed`, `archived`, `evicted`, `edges_applied`, `global_total`, `running_seconds`; over
   several sessions the sum, and `sessions`: {{id: report}}.

@@ -102,6 +102,22 @@ def what_updates_comes_before_what_it_updates(sitting: Sitting) -> object:
     return sitting.recall("port")
 
 
+@seen("neighbours", ["west cluster is up", "east is down"], ["west cluster is up"])
+def what_contradicts_a_result_stands_beside_it(sitting: Sitting) -> object:
+    up, down = percept("west cluster is up", 1), percept("east is down", 2)
+    load(sitting, "global", up, down, edge(2, 1, "contradicts"))
+    block = sitting.inject("how is the cluster?")
+    return [line[2:].partition(" (in")[0] for line in block.text.splitlines()[1:-1]]
+
+
+@seen("inject_chance_words", "", "the moon is full of holes")
+def a_large_store_that_shares_one_word_with_a_long_prompt_is_silent(sitting: Sitting) -> object:
+    others = [percept(f"gadget{n} of vendor{n}", 100 + n) for n in range(120)]
+    sitting.hold("global", percept("the moon is full of holes", 1), *others)
+    text = sitting.inject("which tide does the moon cause near brittany today?").text
+    return "\n".join(text.splitlines()[1:-1]).removeprefix("- ")
+
+
 @seen("recency_unit_days", ["port one", "port two"], ["port two", "port one"])
 def facts_of_one_day_are_of_one_age(sitting: Sitting) -> object:
     sitting.hold("global", percept("port one", 1), percept("port two", 2, updated_at=NOON + 60))
