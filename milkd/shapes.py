@@ -117,6 +117,8 @@ class Outcome(TypedDict):
     edge: NotRequired[Edge]
     edge_error: NotRequired[str]
     """Why the edge asked for was not made; the fact is stored all the same."""
+    masked: NotRequired[list[str]]
+    """Kinds of the secrets that are not in the stored text (setting `secret_guard`)."""
 
 
 class Learned(Outcome):

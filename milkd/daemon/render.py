@@ -139,6 +139,7 @@ def _outcome(value: results.Outcome) -> Wire:
         differs=_differs(value.differs),
         edge=None if value.edge is None else edge(value.edge),
         edge_error=value.edge_error,
+        masked=list(value.masked) or None,
     )
 
 

@@ -25,6 +25,7 @@ from milkd.engine import (
     whys,
 )
 from milkd.engine.analysis import Analyzer
+from milkd.engine.guarding import guarded, with_masked
 from milkd.engine.lexicon import EMPTY
 from milkd.engine.memory import Memory
 from milkd.engine.percept import ARCHIVE, GLOBAL, ScopeImage
@@ -222,7 +223,9 @@ class Engine:
         Raises:
             WireError: The command can't be granted; nothing is to be done.
         """
-        return _RULES[type(command)](self._memory, command, now)
+        command, kinds = guarded(command, self.params)
+        decision = _RULES[type(command)](self._memory, command, now)
+        return with_masked(decision, kinds) if kinds else decision
 
     def apply(self, change: Change) -> None:
         """Make one change of a decision so."""

@@ -105,6 +105,13 @@ KNOBS: tuple[Knob, ...] = (
     _count(
         "percept_max_bytes", "bytes", "milkd", "longest content of a percept", low=64, high=65_536
     ),
+    _choice(
+        "secret_guard",
+        "what becomes of a text that seems to hold a key, a token or a password",
+        "refuse",
+        "mask",
+        "off",
+    ),
     replace(
         _number("duplicate_threshold", "Jaccard similarity", "texts that similar are one fact"),
         source="ADR-53",

@@ -29,6 +29,7 @@ class Params:
     percept_store_max: int = 0
     percept_relevance_gate: bool = True
     percept_max_bytes: int = 8192
+    secret_guard: str = "refuse"
     duplicate_threshold: float = 0.60
     running_time: str = "activity"
     run_gap_hours: float = 6.0

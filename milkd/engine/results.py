@@ -67,6 +67,8 @@ class Outcome:
     differs: Differs | None = None
     edge: Edge | None = None
     edge_error: str | None = None
+    masked: tuple[str, ...] = ()
+    """Kinds of the secrets that are not in the stored text."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,7 +134,8 @@ WORDS = f"""
 * *outcome*: `id`, `status`, `similarity` (0 to 1), `existing?` (the fact it restates, as it was),
   `w`, `evidence`, `scope`, `look_alike?` (the most similar fact that is another one all the same),
   `differs?` (the words that it has and the fact it restates lacks, and the other way round),
-  `edge?`, `edge_error?` (why the relation could not be kept; the fact was).
+  `edge?`, `edge_error?` (why the relation could not be kept; the fact was),
+  `masked?` (kinds of the secrets that are not in the stored text).
 * `status`: `inserted`, a new fact; `reinforced`, a known one, stronger now; `echoed`, an agent
   repeated what it was shown, and nothing is stronger; `revived`, a known one is back from the
   archive.
