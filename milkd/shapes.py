@@ -294,6 +294,19 @@ class Judgement(TypedDict):
     """Of the pass that went with it."""
 
 
+class Tools(TypedDict):
+    """The tools for a model, in one of the forms in which hosts take them."""
+
+    tools: list[dict[str, Json]]
+
+
+class ToolResult(TypedDict):
+    """What a tool says to a model: one of the two."""
+
+    output: NotRequired[str]
+    error: NotRequired[str]
+
+
 class SessionOpened(TypedDict):
     """A session that is open now."""
 

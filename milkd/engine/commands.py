@@ -47,6 +47,8 @@ class Record:
     related_to: str | None = None
     caller: str | None = None
     """What stands for the connection, where there is no session (echo guard)."""
+    claimed: bool = False
+    """Whether it is a model that says who stated it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from milkd.engine.budget import FITS, Budget
 from milkd.engine.candidates import MOST, NO_WORD, beside, candidate, kept_out
-from milkd.engine.neighbours import Neighbourhood
+from milkd.engine.neighbours import Neighbourhood, may_be_any
 from milkd.engine.ordering import Entry, Gate, diverse, ordered, updates_first
 from milkd.engine.percept import Relation
 from milkd.engine.ranking import recency_scale
@@ -100,7 +100,7 @@ def _take_neighbours(
 ) -> tuple[Beside, ...]:
     """What the results left of the budget goes to their neighbours."""
     taken: list[Beside] = []
-    if memory.params.neighbours not in ("inject", "both"):
+    if memory.params.neighbours not in ("inject", "both") or not may_be_any(memory, hits.scopes):
         return ()
     budget.begin_neighbours()
     if budget.is_spent():

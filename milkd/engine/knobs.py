@@ -139,6 +139,7 @@ KNOBS: tuple[Knob, ...] = (
     _switch("restate_to_birth", "a fact said again is at least as strong as a new one"),
     _switch("user_restatement", "a fact that the user says again becomes the user's"),
     _switch("echo_guard", "an agent that repeats what it was shown corroborates nothing"),
+    _switch("verify_user_claims", "a model's claim that the user said it must fit the prompt"),
     _switch("superseded", "what a visible fact updates comes after it, and is not injected"),
     _number("recency_unit_days", "days", "ages count in whole units; 0: exactly", high=366.0),
     _choice("edge_cadence", "how often an edge acts", "run", "pass"),

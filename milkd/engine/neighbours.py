@@ -45,6 +45,11 @@ class Neighbour(NamedTuple):
         return self.scope.text(self.slot).id
 
 
+def may_be_any(memory: Memory, scopes: Sequence[Scope]) -> bool:
+    """Whether a percept of these scopes can have a neighbour at all; most stores have no edge."""
+    return bool(memory.params.neighbour_overlap) or any(scope.edges for scope in scopes)
+
+
 class Neighbourhood:
     """Finds the neighbours of one answer.
 

@@ -42,6 +42,7 @@ class Params:
     restate_to_birth: bool = True
     user_restatement: bool = True
     echo_guard: bool = True
+    verify_user_claims: bool = True
     superseded: bool = True
     recency_unit_days: float = 1.0
     edge_cadence: str = "run"
@@ -88,6 +89,7 @@ STRICT = Params(
     restate_to_birth=False,
     user_restatement=False,
     echo_guard=False,
+    verify_user_claims=False,
     superseded=False,
     recency_unit_days=0.0,
     edge_cadence="pass",

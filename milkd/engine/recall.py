@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from milkd.engine.candidates import MOST, beside, candidate, kept_out
 from milkd.engine.hits import Hits
-from milkd.engine.neighbours import Neighbourhood
+from milkd.engine.neighbours import Neighbourhood, may_be_any
 from milkd.engine.ordering import OPEN, Entry, Gate, diverse, ordered, updates_first
 from milkd.engine.ranking import recency_scale
 from milkd.engine.results import Decision, Hit, Near, Recalled
@@ -56,7 +56,7 @@ def _neighbours(
     memory: Memory, command: Query, hits: Hits, entries: list[Entry], now: Now
 ) -> list[Neighbour]:
     """What belongs to the results; none of them is used by that."""
-    if memory.params.neighbours not in ("query", "both"):
+    if memory.params.neighbours not in ("query", "both") or not may_be_any(memory, hits.scopes):
         return []
     gate = Gate(command.min_confidence, command.consumer)
     ids = [entry.id for entry in entries]

@@ -67,6 +67,8 @@ class Outcome:
     differs: Differs | None = None
     edge: Edge | None = None
     edge_error: str | None = None
+    doubted: bool = False
+    """Whether a model said it was the user's, and the user's prompt does not say it."""
     masked: tuple[str, ...] = ()
     """Kinds of the secrets that are not in the stored text."""
 

@@ -17,6 +17,7 @@ from milkd.rpc.method import OP_ID, SESSION
 from milkd.rpc.process import PROCESS, TOPICS
 from milkd.rpc.protocol import MAX_DEPTH, MAX_ITEMS, MAX_MESSAGE, MAX_METHOD, MAX_RESPONSE
 from milkd.rpc.recall import RECALL
+from milkd.rpc.tools import TOOLS
 from milkd.rpc.upkeep import UPKEEP
 
 if TYPE_CHECKING:
@@ -156,6 +157,7 @@ GROUPS = (
     ("Facts", FACTS),
     ("Recall", RECALL),
     ("Feedback", FEEDBACK),
+    ("Tools for a model", TOOLS),
     ("Sessions, passes and the store", UPKEEP),
     ("The daemon", PROCESS),
 )

@@ -95,6 +95,13 @@ def repeating_what_was_shown_is_no_evidence(sitting: Sitting) -> object:
     return outcome.status, outcome.evidence, outcome.w
 
 
+@seen("verify_user_claims", ("primary", True), ("user", False))
+def a_models_claim_that_the_user_said_it_is_checked(sitting: Sitting) -> object:
+    sitting.inject("please fix the parser", "mine")
+    outcome = sitting.record("the user loves tabs", "mine", producer="user", claimed=True)
+    return sitting.only("mine").producer, outcome.doubted
+
+
 @seen("superseded", ["port is 49222", "port is 22"], ["port is 22", "port is 49222"])
 def what_updates_comes_before_what_it_updates(sitting: Sitting) -> object:
     old = percept("port is 22", 1, w=0.875, evidence=4)
