@@ -37,6 +37,7 @@ HEALTH_KEY = "checkpoint"
 FIRST_DELAY = 1.0  # seconds from a failed attempt to the next one
 LAST_DELAY = 300.0
 ROWS = 4_096  # percepts that the engine is given at one stroke
+MOST_GONE = 10_000  # forgotten percepts that a file of another program may still bring back
 
 _log = logging.getLogger(__name__)
 
@@ -65,7 +66,7 @@ class Checkpoints:
     Attributes:
         forgotten: By id, what percepts said of which no trace may stay; filled before the
             entry that forgets them is durable.
-        gone: Ids of all percepts that were forgotten in this run.
+        gone: Ids of the percepts that were forgotten last, up to `MOST_GONE`.
         overtaken: Called with scopes whose files another program has written.
     """
 
@@ -80,7 +81,7 @@ class Checkpoints:
         operations: Callable[[], Sequence[Done]],
     ) -> None:
         self.forgotten: dict[str, set[str]] = {}
-        self.gone: set[str] = set()
+        self.gone: dict[str, None] = {}
         self.overtaken: Callable[[Sequence[str]], None] = lambda _: None
         self._store = store
         self._engine = engine
@@ -117,7 +118,9 @@ class Checkpoints:
     def forget(self, texts: Mapping[str, set[str]]) -> None:
         """Percepts are being forgotten, which said this."""
         self.forgotten |= texts
-        self.gone |= texts.keys()
+        self.gone.update(dict.fromkeys(texts))  # |= of keys would copy all of them
+        while len(self.gone) > MOST_GONE:
+            del self.gone[next(iter(self.gone))]
 
     def to_scrub(self, ids: Sequence[str]) -> None:
         """Percepts were forgotten, and it is not known whether every trace is gone."""

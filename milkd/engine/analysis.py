@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from milkd.engine.polarity import Polarity
 
 MAX_SHAPES = 10_000  # texts remembered without their digits
-MAX_STEMS = 200_000  # distinct words remembered; a store of 100,000 facts has some 50,000
+MAX_STEMS = 65_536  # distinct words remembered, 10 MB; a store of 100,000 facts has some 50,000
 
 
 class Analyzer:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 MOST_WAITING = 16
 """Turns of a caller that wait to be judged; an older one is let go unjudged."""
+MANY_LINES = 512
+"""So many are kept before the old ones among them are looked for."""
 MOST_SHOWN = 500
 """Percepts of one turn that are judged; a caller that never ends a turn holds no more."""
 
@@ -57,12 +59,20 @@ class Audience:
     waiting: dict[int, Turn] = field(default_factory=dict)
     """The turns that nobody has judged, by number, the oldest first."""
 
-    def take(self, shown: Shown) -> None:
-        """Remember what was shown; a prompt begins a turn."""
+    def take(self, shown: Shown, turns: int) -> None:
+        """Remember what was shown; a prompt begins a turn.
+
+        Args:
+            shown: What, and in which turn.
+            turns: So long a line is remembered, as `repeats` will be asked.
+        """
         if shown.turn is not None:
             self._take_turn(shown.turn, shown)
         if shown.prompt is not None:
             self.lines |= {i: Line(self.turn, text) for i, text in shown.lines.items()}
+            if len(self.lines) > MANY_LINES:
+                latest = self.turn - turns
+                self.lines = {i: line for i, line in self.lines.items() if line.turn > latest}
         self.seen.update(shown.lines)  # |= of keys would copy all that was seen
 
     def _take_turn(self, number: int, shown: Shown) -> None:

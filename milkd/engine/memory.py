@@ -211,7 +211,7 @@ class Memory:
             case TurnEnded():
                 self._audience(change.caller).waiting.pop(change.turn.number, None)
             case Shown():
-                self._audience(change.caller).take(change)
+                self._audience(change.caller).take(change, self.params.inject_repeat_turns)
                 if change.scope is not None:
                     self.scopes[change.scope].shown |= dict.fromkeys(change.lines)
             case AudienceLeft():

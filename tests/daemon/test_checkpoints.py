@@ -319,7 +319,20 @@ async def test_what_is_forgotten_leaves_no_trace_before_the_journal_goes(
         assert house.core.checkpoints.forgotten == {}
         await trio.sleep(1_000)
         assert len(store.scrubbed) == 1
-        assert house.core.checkpoints.gone == {made["id"]}
+        assert list(house.core.checkpoints.gone) == [made["id"]]
+
+
+async def test_of_what_was_forgotten_the_latest_is_remembered_without_a_copy(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("milkd.daemon.checkpoints.MOST_GONE", 3)
+    async with open_house() as house:
+        checkpoints = house.core.checkpoints
+        gone = checkpoints.gone
+        for number in range(9):
+            checkpoints.forget({f"p{number}": {"tea at four"}})
+        assert checkpoints.gone is gone  # a day of forgetting must not grow dearer by the hour
+        assert list(gone) == ["p6", "p7", "p8"]
 
 
 async def test_a_scrub_that_failed_is_done_again_with_the_texts(
