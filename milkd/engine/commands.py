@@ -239,6 +239,14 @@ class Explain:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LookAhead:
+    """The strongest facts as they are by now, and what the next passes do to which."""
+
+    session: str | None = None
+    limit: int = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Similar:
     """The duplicate search alone, down to any similarity above zero."""
 
@@ -262,5 +270,5 @@ ChangingCommand = (
     | DropSession
     | Import
 )
-ReadingCommand = Query | Inject | List | Show | Resolve | Explain | Similar
+ReadingCommand = Query | Inject | List | Show | Resolve | Explain | LookAhead | Similar
 Command = ChangingCommand | ReadingCommand
