@@ -28,6 +28,7 @@ GROUPS = {
         "list": ("looking", "list facts"),
         "show": ("looking", "show one fact in full"),
         "explain": ("looking", "say why a fact is as it is, and what comes next for it"),
+        "watch": ("watching", "see the memory change, on a panel"),
         "similar": ("looking", "say what a fact would be held for if it were stated"),
     },
     "Feedback": {
@@ -120,6 +121,8 @@ def _commands(module: str) -> dict[str, Command]:
         from milkd.cli.keeping import COMMANDS
     elif module == "mending":
         from milkd.cli.mending import COMMANDS
+    elif module == "watching":
+        from milkd.cli.watching import COMMANDS
     elif module == "install":
         from milkd.cli.install import COMMANDS
     else:
