@@ -50,7 +50,7 @@ LAUNCH = """
 import fcntl, os, sys, termios
 os.setsid()
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-os.execv(sys.executable, [sys.executable, "-m", "milkd.cli", *sys.argv[1:]])
+os.execvp(sys.argv[1], sys.argv[1:])
 """
 ROW = re.compile(rb"\x1b\[(\d+);1H")
 PATIENCE = 30.0  # seconds that a program may take to show something on a busy machine
@@ -59,11 +59,25 @@ PATIENCE = 30.0  # seconds that a program may take to show something on a busy m
 class Terminal:
     """A terminal that a command runs in, and that can be looked at; a `with` block of it.
 
+    Args:
+        place: Whose environment the command gets.
+        arguments: Those of `milkctl`, or a program with its own.
+        program: What runs in it.
+        columns: Its width.
+        rows: Its height.
+
     Attributes:
         sent: All that the command has written.
     """
 
-    def __init__(self, place: Place, *arguments: str, columns: int = 80, rows: int = 24) -> None:
+    def __init__(
+        self,
+        place: Place,
+        *arguments: str,
+        program: tuple[str, ...] = (sys.executable, "-m", "milkd.cli"),
+        columns: int = 80,
+        rows: int = 24,
+    ) -> None:
         self._ours, theirs = pty.openpty()
         self._screen = pyte.Screen(columns, rows)
         self._stream = pyte.ByteStream(self._screen)
@@ -71,7 +85,7 @@ class Terminal:
         self.resize(columns, rows)
         self.settings = termios.tcgetattr(self._ours)
         self.command = subprocess.Popen(
-            [sys.executable, "-c", LAUNCH, *arguments],
+            [sys.executable, "-c", LAUNCH, *program, *arguments],
             env=place.env | {"TERM": "xterm", "LC_ALL": "C.UTF-8"},
             stdin=theirs,
             stdout=theirs,

@@ -45,6 +45,8 @@ class Output:
         self._stream = stream
         self.terminal = terminal
         self.colour = colour
+        self.blocks = (stream.encoding or "").lower().startswith("utf")
+        """Whether bars may be drawn by blocks, or by plain signs only."""
 
     @classmethod
     def standard(cls) -> Output:

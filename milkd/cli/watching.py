@@ -143,9 +143,8 @@ def _watch(client: Client, options: Options) -> Outlook | None:
 
 def _follow(watcher: Watcher, screen: Screen, title: str) -> None:
     """Look, show and wait, again and again, until the user wants no more."""
-    palette = Palette(
-        colour=Output.standard().colour, blocks=sys.stdout.encoding.lower().startswith("utf")
-    )
+    out = Output.standard()
+    palette = Palette(colour=out.colour, blocks=out.blocks)
     next_look = -1.0
     while True:
         if time.monotonic() >= next_look:

@@ -70,10 +70,13 @@ def _shelf(draft: Draft, name: str, limit: int) -> Shelf:
 
 
 def histogram(weights: Sequence[float]) -> tuple[int, ...]:
-    """How many weights lie in each tenth of [0, 1]; the last one has its upper end too."""
+    """How many weights lie in each tenth of [0, 1]; the last one has its upper end too.
+
+    They count as they are read, in hundredths: what is 0.70 is so a second later, too.
+    """
     counts = [0] * BINS
     for w in weights:
-        counts[min(int(w * BINS), BINS - 1)] += 1
+        counts[min(round(w * 100) * BINS // 100, BINS - 1)] += 1
     return tuple(counts)
 
 

@@ -123,7 +123,9 @@ def test_every_weight_is_in_one_bin(weights: list[float]) -> None:
     assert sum(counts) == len(weights)
 
 
-@pytest.mark.parametrize(("w", "bin_"), [(0.0, 0), (0.25, 2), (0.5, 5), (1.0, 9)])
+@pytest.mark.parametrize(
+    ("w", "bin_"), [(0.0, 0), (0.25, 2), (0.5, 5), (0.6999, 7), (0.69, 6), (1.0, 9)]
+)
 def test_a_bin_begins_with_its_tenth(w: float, bin_: int) -> None:
     assert histogram([w]).index(1) == bin_
 
