@@ -1,8 +1,6 @@
-"""Completion in a shell: scripts for three of them, and the candidates that they ask for.
+"""Completion in a shell: what the word at the cursor may become.
 
-The scripts know nothing of verbs and options: they hand the words of the line over and
-get candidates, each with a tab and what it is.  So one implementation, which reads the
-tables that the parsers are made of, does for all.
+One implementation for all shells, which reads the tables that the parsers are made of.
 """
 
 from __future__ import annotations
@@ -10,6 +8,7 @@ from __future__ import annotations
 from milkd.cli import quick, verbs
 from milkd.cli.command import Command, Options, WrongUsage
 from milkd.cli.output import visible
+from milkd.cli.shells import FILES, SHELLS
 from milkd.cli.table import fitted
 from milkd.client import Client
 from milkd.errors import MilkdError
@@ -24,9 +23,8 @@ if TYPE_CHECKING:
     from milkd.cli.output import Output
     from milkd.shapes import Percept
 
-__all__ = ["COMMANDS", "SHELLS", "candidates"]
+__all__ = ["COMMANDS", "candidates"]
 
-FILES = ":files"  # what a shell is told where names of files are wanted
 PATHS = ("FILE", "DIR", "PATH")  # metavars of such arguments
 FACTS = 500  # of a scope, the most that the daemon gives at once
 PATIENCE = 1.0  # seconds that somebody who pressed Tab waits
@@ -46,59 +44,6 @@ GLOBAL_OPTIONS = {
     "--json": "print the daemon's answer as it is",
     "--help": "print help",
 }
-
-BASH = """\
-# Completion of milkctl for bash; in ~/.bashrc:  eval "$(milkctl completion bash)"
-_milkctl() {
-    local line names=() shown=()
-    while IFS= read -r line; do
-        names+=("${line%%$'\\t'*}")
-        shown+=("${line/$'\\t'/  -- }")
-    done < <("$1" completion candidates -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
-    COMPREPLY=()
-    if [[ ${names[0]} == :files ]]; then
-        return # -o default completes names of files
-    elif ((${#names[@]} > 1)); then
-        COMPREPLY=("${shown[@]}") # what is common to all is inserted: never what they are
-    else
-        COMPREPLY=("${names[@]}")
-    fi
-}
-complete -o default -o nosort -F _milkctl milkctl
-"""
-ZSH = """\
-#compdef milkctl
-# Completion of milkctl for zsh; in ~/.zshrc, after compinit:  eval "$(milkctl completion zsh)"
-_milkctl() {
-    local line
-    local -a names shown
-    while IFS= read -r line; do
-        names+=("${line%%$'\\t'*}")
-        shown+=("${line/$'\\t'/  -- }")
-    done < <("${words[1]}" completion candidates -- "${(@Q)words[2,CURRENT]}" 2>/dev/null)
-    if [[ ${names[1]} == :files ]]; then
-        _files
-    elif (($#names)); then
-        compadd -U -l -V milkctl -d shown -a names
-    fi
-}
-if [[ ${funcstack[1]} == _milkctl ]]; then _milkctl "$@"; else compdef _milkctl milkctl; fi
-"""
-FISH = """\
-# Completion of milkctl for fish; in ~/.config/fish/config.fish:  milkctl completion fish | source
-function __milkctl_candidates
-    set -l words (commandline -opc)
-    set -l current (commandline -ct)
-    set -l found ($words[1] completion candidates -- $words[2..-1] "$current" 2>/dev/null)
-    if test "$found[1]" = :files
-        __fish_complete_path "$current"
-    else if set -q found[1]
-        printf '%s\\n' $found
-    end
-end
-complete -c milkctl -f -a '(__milkctl_candidates)'
-"""
-SHELLS = {"bash": BASH, "zsh": ZSH, "fish": FISH}
 
 
 def candidates(words: Sequence[str]) -> Iterator[tuple[str, str]]:

@@ -9,8 +9,9 @@ from contextlib import closing, suppress
 
 from milkd.cli.command import Command, WrongUsage
 from milkd.cli.output import Output, visible
-from milkd.cli.panel import Happening, Palette, panel
+from milkd.cli.panel import Happening, panel
 from milkd.cli.screen import Screen
+from milkd.cli.strokes import Palette
 from milkd.client import Client
 from milkd.errors import MilkdError
 

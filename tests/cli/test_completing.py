@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from milkd.cli import completing, verbs
+from milkd.cli import verbs
+from milkd.cli.shells import SHELLS
 from needs import absent
 from terminal import Terminal
 
@@ -149,7 +150,7 @@ def test_a_content_cannot_break_a_line_of_candidates(
     assert west
 
 
-@pytest.mark.parametrize("shell", completing.SHELLS)
+@pytest.mark.parametrize("shell", SHELLS)
 def test_a_script_is_what_the_shell_takes(shell: str, milkctl: Milkctl) -> None:
     needed(shell)
     ran = milkctl("completion", shell)
