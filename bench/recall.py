@@ -9,9 +9,10 @@ socket.  Questions of the category `adversarial` have no answer and are left out
 
 R@k is the share of a question's evidence among the first k percepts, MRR the mean
 reciprocal rank of the first piece of evidence.  Injection: the share of the evidence inside
-the block of 25 facts and 2,048 bytes; and what the same questions get from the sessions of
-another conversation, which knows no answer: the share that get silence, and bytes.
-All are means over questions.
+the block of 25 facts and 2,048 bytes, neighbours among them; and what the same questions get
+from the sessions of another conversation, which knows no answer: the share that get silence,
+and bytes.  Beside: the share of the evidence among five results and their neighbours, and among
+as many of the best results as have so many bytes.  All are means over questions.
 """
 
 from __future__ import annotations
@@ -37,6 +38,13 @@ SETTINGS: dict[str, dict[str, object]] = {
     "default": {},
     "idf": {"hit_weight": "idf"},
     "diversity": {"diversity": "both"},
+    "no-neighbours": {"neighbours": "off"},
+    "neighbours": {"neighbours": "both", "neighbour_overlap": 0.4},
+    "near-0.25": {"neighbours": "both", "neighbour_overlap": 0.25},
+    "near-0.6": {"neighbours": "both", "neighbour_overlap": 0.6},
+    "any-word": {"inject_chance_words": 0},
+    "words-4": {"inject_chance_words": 4},
+    "words-8": {"inject_chance_words": 8},
 }
 
 
@@ -54,6 +62,10 @@ class Answer:
     """Bytes of the block."""
     elsewhere: int
     """Bytes of the block in a session that has no answer."""
+    beside: float
+    """Share of the evidence among five results and their neighbours."""
+    instead: float
+    """The same among the best results of as many bytes."""
     seconds: float
 
 
@@ -123,18 +135,45 @@ def ask(
     seconds = time.perf_counter() - start
     block = memory.inject(text, session=session, repeat=True)
     elsewhere = memory.inject(text, session=following[session], repeat=True)
+    five = memory.query(text, session=session, max_results=5)
+    near = [*five["percepts"], *five.get("neighbours", [])]
+    many = memory.query(text, session=session, max_results=30)["percepts"]
     wanted = {percept_of[fact] for fact in question["evidence"]}
+    shown = {*block["ids"], *(each["id"] for each in block.get("neighbours", []))}
     found = [percept["id"] in wanted for percept in recalled["percepts"]]
     return Answer(
         category=question["category"],
         at_5=sum(found[:5]) / len(wanted),
         at_10=sum(found[:10]) / len(wanted),
         reciprocal_rank=1 / (found.index(True) + 1) if True in found else 0.0,
-        injected=len(wanted.intersection(block["ids"])) / len(wanted),
+        injected=len(wanted & shown) / len(wanted),
         block=block["bytes"],
         elsewhere=elsewhere["bytes"],
+        beside=share(wanted, near),
+        instead=share(wanted, of_size(many, sum(map(size, near)))),
         seconds=seconds,
     )
+
+
+def share(wanted: set[str], percepts: list[Any]) -> float:
+    """How much of the evidence is among some percepts."""
+    return len(wanted.intersection(each["id"] for each in percepts)) / len(wanted)
+
+
+def size(percept: Any) -> int:
+    """Bytes of what an agent reads of a percept."""
+    return len(percept["content"].encode())
+
+
+def of_size(percepts: list[Any], most: int) -> list[Any]:
+    """The first percepts that have so many bytes together."""
+    taken, left = [], most
+    for percept in percepts:
+        left -= size(percept)
+        if left < 0:
+            break
+        taken.append(percept)
+    return taken
 
 
 def report(answers: list[Answer]) -> None:
@@ -155,6 +194,9 @@ def report(answers: list[Answer]) -> None:
     print(
         f"block: {block:.0f} bytes; without an answer: {silent:.1%} silence, {elsewhere:.0f} bytes"
     )
+    beside = statistics.fmean(answer.beside for answer in answers)
+    instead = statistics.fmean(answer.instead for answer in answers)
+    print(f"five and their neighbours: {beside:.3f}; the best of as many bytes: {instead:.3f}")
     taken = sorted(answer.seconds for answer in answers)
     p50, p99 = taken[len(taken) // 2], taken[int(len(taken) * 0.99)]
     print(f"query, as the client sees it: p50 {p50 * 1e3:.2f} ms, p99 {p99 * 1e3:.2f} ms")

@@ -50,6 +50,7 @@ CHANGING = frozenset(
         "restore",
         "session_close",
         "session_drop",
+        "tool_call",
         "turn_end",
         "unrelate",
     }

@@ -38,7 +38,10 @@ if TYPE_CHECKING:
         Sessions,
         Snapshot,
         Stats,
+        ToolResult,
+        Tools,
         Unrelated,
+        Whys,
     )
     from milkd.shapes import Dropped as SessionDropped
 else:
@@ -279,6 +282,14 @@ class Methods:
         session = self._within(session)
         return cast("Outlook", self.call("outlook", session=session, limit=limit))
 
+    def why(
+        self, ref: str, prompt: str, *, session: str | None = None, consumer: str | None = None
+    ) -> Whys:
+        """Why a percept would come for a prompt, or would not; nothing is shown by asking."""
+        session = self._within(session)
+        answer = self.call("why", ref=ref, prompt=prompt, session=session, consumer=consumer)
+        return cast("Whys", answer)
+
     def resolve(self, ref: str, *, session: str | None = None) -> Resolved:
         """Every percept that a reference could mean."""
         return cast("Resolved", self.call("resolve", ref=ref, session=self._within(session)))
@@ -334,6 +345,20 @@ class Methods:
     def reject(self, ref: str, *, session: str | None = None) -> Judged:
         """The user says that a percept was wrong or out of place: it comes later."""
         return cast("Judged", self.call("reject", ref=ref, session=self._within(session)))
+
+    # Tools for a model
+
+    def tool_schemas(self, form: str = "openai") -> Tools:
+        """The tools, as OpenAI's function schemas or, with `mcp`, in MCP's form."""
+        return cast("Tools", self.call("tool_schemas", format=form))
+
+    def tool_call(
+        self, name: str, arguments: Mapping[str, Json], *, session: str | None = None
+    ) -> ToolResult:
+        """Do what a model asked for by a tool; what it got wrong is in `error`, for it to read."""
+        session = self._within(session)
+        answer = self.call("tool_call", name=name, arguments=arguments, session=session)
+        return cast("ToolResult", answer)
 
     # Sessions and passes
 

@@ -117,6 +117,8 @@ class Outcome(TypedDict):
     edge: NotRequired[Edge]
     edge_error: NotRequired[str]
     """Why the edge asked for was not made; the fact is stored all the same."""
+    masked: NotRequired[list[str]]
+    """Kinds of the secrets that are not in the stored text (setting `secret_guard`)."""
 
 
 class Learned(Outcome):
@@ -151,14 +153,45 @@ class Unrelated(TypedDict):
 # Why a percept is in or out of an answer.
 Candidate = TypedDict(
     "Candidate",
-    {"id": str, "in": bool, "reason": str, "hits": int, "score": float, "bytes": int},
+    {
+        "id": str,
+        "in": bool,
+        "reason": str,
+        "hits": int,
+        "score": float,
+        "w": float,
+        "importance": float,
+        "bytes": int,
+    },
 )
+
+
+class Near(Percept):
+    """A percept beside a recalled one."""
+
+    of: str
+    """Id of the recalled one."""
+    via: str
+    """The relation that joins them, or `overlap`."""
+    overlap: NotRequired[float]
+    """Share of the weight of the other's words that it has; absent for a relation."""
+
+
+class Beside(TypedDict):
+    """A percept beside an injected one, likewise."""
+
+    id: str
+    of: str
+    via: str
+    overlap: NotRequired[float]
 
 
 class Recalled(TypedDict):
     """The answer to a query."""
 
     percepts: list[Hit]
+    neighbours: NotRequired[list[Near]]
+    """What belongs to them, but was not asked for; absent if nothing does."""
     turn: NotRequired[int]
     """Names to `turn_end` what was shown here; absent if nothing was."""
     candidates: NotRequired[list[Candidate]]
@@ -227,6 +260,14 @@ class Outlook(TypedDict):
     total_due: int
 
 
+class Whys(TypedDict):
+    """What would become of a percept for a prompt."""
+
+    percept: Percept
+    inject: Candidate
+    query: Candidate
+
+
 class Injection(TypedDict):
     """A block of remembered facts for a prompt; empty text when none bears on it."""
 
@@ -234,6 +275,8 @@ class Injection(TypedDict):
     ids: list[str]
     bytes: int
     turn: int
+    neighbours: NotRequired[list[Beside]]
+    """What is in the block beside those; absent if nothing is."""
     candidates: NotRequired[list[Candidate]]
 
 
@@ -278,6 +321,19 @@ class Judgement(TypedDict):
     judged: list[Judged]
     report: NotRequired[Report]
     """Of the pass that went with it."""
+
+
+class Tools(TypedDict):
+    """The tools for a model, in one of the forms in which hosts take them."""
+
+    tools: list[dict[str, Json]]
+
+
+class ToolResult(TypedDict):
+    """What a tool says to a model: one of the two."""
+
+    output: NotRequired[str]
+    error: NotRequired[str]
 
 
 class SessionOpened(TypedDict):

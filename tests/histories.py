@@ -81,6 +81,9 @@ TUNINGS: tuple[dict[str, Any], ...] = (
     {"hit_weight": "idf", "percept_relevance_gate": False},
     {"session_half_life_days": 0.1, "prune_threshold": 0.45, "reconfirm_boost": 0.2},
     {"unicode_text": False, "hit_fields": "content"},
+    {"neighbours": "both", "neighbour_overlap": 0.2},
+    {"neighbours": "query", "neighbour_overlap": 0.3, "neighbours_max": 1},
+    {"neighbours": "inject", "neighbours_per_result": 1, "percept_inject_max": 3},
     {"contradiction_floor": 0.75, "promote_threshold": 0.4},
 )
 DIFFERING = tuple(

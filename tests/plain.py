@@ -69,12 +69,11 @@ def plain(result: results.Result) -> Any:
         case results.Dropped():
             return result.percepts
         case results.Recalled():
-            found = [(hit.view.percept.id, hit.hits, hit.superseded_by) for hit in result.hits]
-            assert explained(result.candidates) in (None, [one for one, *_ in found])
-            return found
+            return plain_recollection(result)
         case results.Injection():
             assert result.bytes == len(result.text.encode())
-            assert explained(result.candidates) in (None, list(result.ids))
+            shown = [*result.ids, *(each.id for each in result.neighbours)]
+            assert explained(result.candidates) in (None, shown)
             return list(result.ids), result.text
         case results.Page():
             return [view.percept.id for view in result.views], result.total
@@ -87,6 +86,13 @@ def plain(result: results.Result) -> Any:
         case tuple():
             return [view.percept.id for view in result if isinstance(view, results.View)]
     return result
+
+
+def plain_recollection(result: results.Recalled) -> list[tuple[Any, ...]]:
+    found = [(hit.view.percept.id, hit.hits, hit.superseded_by) for hit in result.hits]
+    near = [(each.view.percept.id, each.of, each.via) for each in result.neighbours]
+    assert explained(result.candidates) in (None, [one for one, *_ in [*found, *near]])
+    return [*found, *near]
 
 
 def explained(candidates: tuple[results.Candidate, ...] | None) -> list[str] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from textbook_judging import Judging
+from textbook_near import Near, Neighbouring
 from textbook_shelf import ARCHIVE, GLOBAL, Edge, Fact
 from textbook_text import block, hits, terms
 
@@ -14,11 +14,14 @@ if TYPE_CHECKING:
 
     from milkd.engine import commands as ask
 
+CONFLICT = " (in conflict with the fact above)"
+Recollection = list[tuple[str, int | str, str | None]]
 
-class Recalling(Judging):
+
+class Recalling(Neighbouring):
     """Query, inject, list, similar."""
 
-    def query(self, c: ask.Query, now: ask.Now) -> list[tuple[str, int, str | None]]:
+    def query(self, c: ask.Query, now: ask.Now) -> Recollection:
         """Most hits first, then score (ADR-90, "Weighing")."""
         allowed = [f for f in self.for_agent(c.session, c.consumer) if f.w >= c.min_confidence]
         number = {fact: self.hits(c.text, fact) for fact in allowed}
@@ -29,8 +32,15 @@ class Recalling(Judging):
             placed = self.varied(placed)
         answer = placed[: c.max_results]
         self.use([fact for fact, _ in answer], now.wall)
-        self.audience(c.session, c.caller).shown |= {fact.id for fact, _ in answer}
-        return [(fact.id, len(number[fact]), by.id if by else None) for fact, by in answer]
+        near: list[Near] = []
+        if self.params.neighbours in ("query", "both"):
+            near = self.neighbours([f for f, _ in answer], allowed, c.session, now.wall)
+        seen = {fact.id for fact, _ in answer} | {fact.id for fact, _, _ in near}
+        self.audience(c.session, c.caller).shown |= seen
+        results: Recollection = [
+            (fact.id, len(number[fact]), by.id if by else None) for fact, by in answer
+        ]
+        return [*results, *((fact.id, of.id, how) for fact, of, how in near)]
 
     def hits(self, text: str, fact: Fact) -> frozenset[str]:
         contents = [fact.content]
@@ -106,16 +116,36 @@ class Recalling(Judging):
         most = self.params.percept_inject_max if c.max_facts is None else c.max_facts
         room = self.params.percept_inject_max_bytes if c.max_bytes is None else c.max_bytes
         chosen: list[Fact] = []
+        misfits = 0  # in a row; 64 of them end it
         for fact in self.apt(c, now.wall):
             text = block([self.line(f) for f in (*chosen, fact)])
             new = c.repeat or not self.repeated(fact, audience.lines, audience.turn)
-            if new and len(chosen) < most and len(text.encode()) <= room:
-                chosen.append(fact)
+            if new and len(chosen) < most and misfits < 64:
+                fits = len(text.encode()) <= room
+                chosen += [fact] if fits else []
+                misfits = 0 if fits else misfits + 1
         lines = {fact.id: self.line(fact) for fact in chosen}
+        groups = [[fact.id] for fact in chosen]
+        for fact, of, how in self.near_to(c, chosen, now.wall):
+            line = self.line(fact) + (CONFLICT if how == "contradicts" else "")
+            text = block([*lines.values(), line])
+            new = c.repeat or not self.repeated(fact, audience.lines, audience.turn, line)
+            if new and len(lines) < most and len(text.encode()) <= room:
+                lines[fact.id] = line
+                groups[chosen.index(of)].append(fact.id)
         self.use(chosen, now.wall)
         audience.shown |= lines.keys()
         audience.lines |= {one: (audience.turn, line) for one, line in lines.items()}
-        return list(lines), block(list(lines.values())) if lines else ""
+        order = [one for group in groups for one in group]
+        text = block([lines[one] for one in order]) if lines else ""
+        return [fact.id for fact in chosen], text
+
+    def near_to(self, c: ask.Inject, chosen: list[Fact], wall: float) -> list[Near]:
+        """What may stand beside what was chosen."""
+        if self.params.neighbours not in ("inject", "both"):
+            return []
+        allowed = [fact for fact in self.for_agent(c.session, c.consumer) if fact.w >= 0.4]
+        return self.neighbours(chosen, allowed, c.session, wall)
 
     def apt(self, c: ask.Inject, wall: float) -> list[Fact]:
         """What bears on a prompt and is not superseded, the best first."""
@@ -136,10 +166,12 @@ class Recalling(Judging):
             kept = self.varied(kept)
         return [fact for fact, _ in kept]
 
-    def repeated(self, fact: Fact, lines: dict[str, tuple[int, str]], turn: int) -> bool:
+    def repeated(
+        self, fact: Fact, lines: dict[str, tuple[int, str]], turn: int, now: str | None = None
+    ) -> bool:
         """Whether one of the last turns showed the very same line."""
         shown, line = lines.get(fact.id, (turn - self.params.inject_repeat_turns - 1, ""))
-        return line == self.line(fact) and turn - shown <= self.params.inject_repeat_turns
+        return line == (now or self.line(fact)) and turn - shown <= self.params.inject_repeat_turns
 
     def similar(self, c: ask.Similar) -> tuple[list[tuple[str, float]], str | None, str | None]:
         pairs = [(f.id, self.likeness(c.text, f.content)) for _, f in self.visible(c.session)]

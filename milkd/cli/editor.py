@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["edited"]
 
+NO_SECRETS = "keeps no secrets"  # what the daemon says when it refuses what looks like one
 USUAL = "vi"  # POSIX has it everywhere
 
 
@@ -25,7 +26,7 @@ def edited(text: str) -> Iterator[str]:
     """What the user makes of a text.
 
     The file goes when the block ends well.  If the daemon refuses what is in it, it stays,
-    and the error says where.
+    and the error says where, unless it looks like a secret.
 
     Raises:
         Declined: The text is as it was, or empty, or the editor failed.
@@ -39,6 +40,8 @@ def edited(text: str) -> Iterator[str]:
         _run(path)
         yield _changed(path, text)
     except (MilkdError, UnicodeDecodeError) as error:
+        if NO_SECRETS in f"{error}":  # it must not stay on a disk, for whatever reason
+            raise
         keep = True
         error.add_note(f"what you wrote is in {path}")
         raise

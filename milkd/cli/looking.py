@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Read = TypeVar("Read")
 
-__all__ = ["COMMANDS"]
+__all__ = ["COMMANDS", "say_explanation"]
 
 MOST = 500  # percepts, the most that the daemon gives at once
 LABEL = 11  # columns of a label in `show`
@@ -149,7 +149,8 @@ def _explain(client: Client, options: Options) -> Explanation:
     return _read(client.explain, client, options)
 
 
-def _say_explanation(answer: Explanation, out: Output, _options: Options) -> None:
+def say_explanation(answer: Explanation, out: Output, _options: Options) -> None:
+    """What holds for a fact and what comes next, for people."""
     percept = answer["percept"]
     out.line(f"{out.bold(visible(percept['content']))}  {out.dim(short(percept['id']))}")
     out.line(f"{percept['scope']}, w {answer['w_now']:.2f}")
@@ -230,7 +231,7 @@ COMMANDS = {
     ),
     "explain": Command(
         _explain,
-        _say_explanation,
+        say_explanation,
         _ref_argument,
         about="Say what holds for a fact and what comes next for it, in sentences.",
         refs=("ref",),

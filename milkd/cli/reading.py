@@ -34,6 +34,10 @@ def _say_recalled(answer: Recalled, out: Output, _options: Options) -> None:
         newer = percept.get("superseded_by")
         note = f"  (superseded by {short(newer)})" if newer else ""
         out.line(f"[{percept['w']:.2f}] {visible(percept['content'])}  {ident}{note}")
+    for near in answer.get("neighbours", []):
+        how = f"({visible(near['via'])} {short(near['of'])})"
+        ident = out.dim(short(near["id"]))
+        out.line(f"  ~ [{near['w']:.2f}] {visible(near['content'])}  {ident}  {how}")
     if not answer["percepts"]:
         out.line("(no relevant memories found)")
     _say_candidates(answer.get("candidates", []), out)
@@ -58,12 +62,10 @@ def _say_injection(answer: Injection, out: Output, _options: Options) -> None:
 
 
 def _say_candidates(candidates: list[Candidate], out: Output) -> None:
-    for candidate in candidates:
-        taken = "in " if candidate["in"] else "out"
-        numbers = (
-            f"hits {candidate['hits']}  score {candidate['score']:.3f}  {candidate['bytes']} B"
-        )
-        out.line(f"{taken}  {short(candidate['id'])}  {numbers}  {visible(candidate['reason'])}")
+    if candidates:
+        from milkd.cli.explained import draw_candidates
+
+        draw_candidates(candidates, out)
 
 
 def _recall_arguments(parser: ArgumentParser) -> None:

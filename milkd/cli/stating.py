@@ -52,6 +52,8 @@ def _say_outcome(outcome: Outcome, out: Output, options: Options) -> None:
         )
     if edge := outcome.get("edge"):
         out.line(f"  {arrow(edge)}")
+    if "masked" in outcome:
+        out.line(f"  masked: {', '.join(outcome['masked'])}")
     if "edge_error" in outcome:
         reason = outcome["edge_error"].partition(": ")[2]  # without its code
         out.line(f"  recorded without its relation: {visible(reason)}")

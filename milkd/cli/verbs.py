@@ -27,6 +27,7 @@ GROUPS = {
         "inject": ("reading", "print the facts that bear on a prompt as a block for an agent"),
         "list": ("looking", "list facts"),
         "show": ("looking", "show one fact in full"),
+        "why": ("explained", "say why a fact comes for a prompt, or does not"),
         "explain": ("looking", "say why a fact is as it is, and what comes next for it"),
         "watch": ("watching", "see the memory change, on a panel"),
         "similar": ("looking", "say what a fact would be held for if it were stated"),
@@ -108,6 +109,8 @@ def _commands(module: str) -> dict[str, Command]:
         from milkd.cli.reading import COMMANDS
     elif module == "looking":
         from milkd.cli.looking import COMMANDS
+    elif module == "explained":
+        from milkd.cli.explained import COMMANDS
     elif module == "feedback":
         from milkd.cli.feedback import COMMANDS
     elif module == "sessions":

@@ -81,6 +81,7 @@ KEPT: Mapping[str, Shape] = {
     "consolidate": REPORT,
     "turn_end": {"turn": NUMBER, "judged": JUDGED, "report": REPORT},
     "confirm": JUDGED,
+    "tool_call": shape(text="output error"),
     "reject": JUDGED,
     "session_close": REPORT,
     "session_drop": shape(number="dropped"),

@@ -139,6 +139,7 @@ def _outcome(value: results.Outcome) -> Wire:
         differs=_differs(value.differs),
         edge=None if value.edge is None else edge(value.edge),
         edge_error=value.edge_error,
+        masked=list(value.masked) or None,
     )
 
 
@@ -168,7 +169,17 @@ def _dropped(value: results.Dropped) -> Wire:
 
 def _recalled(value: results.Recalled) -> Wire:
     percepts = [_hit(hit) for hit in value.hits]
-    return known(percepts=percepts, turn=value.turn, candidates=_candidates(value.candidates))
+    return known(
+        percepts=percepts,
+        neighbours=[_near(near) for near in value.neighbours] or None,
+        turn=value.turn,
+        candidates=_candidates(value.candidates),
+    )
+
+
+def _near(value: results.Near) -> Wire:
+    wire = percept(value.view)
+    return wire | known(of=value.of, via=value.via, overlap=value.overlap)
 
 
 def _hit(value: Hit) -> Wire:
@@ -191,6 +202,8 @@ def _candidate(value: Candidate) -> Wire:
         "reason": value.reason,
         "hits": value.hits,
         "score": value.score,
+        "w": value.w,
+        "importance": value.importance,
         "bytes": value.bytes,
     }
 
@@ -201,6 +214,7 @@ def _injection(value: results.Injection) -> Wire:
         ids=list(value.ids),
         bytes=value.bytes,
         turn=value.turn,
+        neighbours=[known(**each._asdict()) for each in value.neighbours] or None,
         candidates=_candidates(value.candidates),
     )
 
@@ -265,6 +279,14 @@ def _shelf(value: results.Shelf) -> Wire:
     )
 
 
+def _whys(value: results.Whys) -> Wire:
+    return {
+        "percept": percept(value.view),
+        "inject": _candidate(value.inject),
+        "query": _candidate(value.query),
+    }
+
+
 def _resolved(value: tuple[View, ...]) -> Wire:
     return {"percepts": [percept(view) for view in value]}
 
@@ -283,6 +305,7 @@ _RENDERERS: Mapping[type, Callable[[Any], Wire]] = {
     results.Detail: _detail,
     results.Explanation: _explanation,
     results.Outlook: _outlook,
+    results.Whys: _whys,
     results.Alike: _alike,
     tuple: _resolved,
 }

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Arguments = Mapping[str, Any]
 NewId = Callable[[], str]
 
-HEARD = frozenset({"record", "query", "inject", "turn_end"})
+HEARD = frozenset({"record", "query", "inject", "turn_end", "why"})
 """Methods for which it matters what their caller was shown before."""
 
 CURSOR = "o"
@@ -111,6 +111,7 @@ COMMANDS: Mapping[str, Callable[[Arguments, NewId], Command]] = {
     "show": lambda given, _: commands.Show(**given),
     "resolve": lambda given, _: commands.Resolve(**given),
     "explain": lambda given, _: commands.Explain(**given),
+    "why": lambda given, _: commands.Why(**given),
     "similar": lambda given, _: commands.Similar(**given),
 }
 """How the command of a method is built, for methods that are one command."""

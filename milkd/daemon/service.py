@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import trio
 
-from milkd.daemon import facts, process_calls, session_calls, store_calls
+from milkd.daemon import facts, process_calls, session_calls, store_calls, tool_calls
 from milkd.daemon.batches import Answer
 from milkd.daemon.core import Call, Core
 from milkd.daemon.replays import operation
@@ -29,6 +29,8 @@ Method = Callable[[Core, Call], Answer | Awaitable[Answer]]
 METHODS: Mapping[str, Method] = {
     "forget": facts.forget,
     "turn_end": facts.turn_end,
+    "tool_schemas": tool_calls.tool_schemas,
+    "tool_call": tool_calls.tool_call,
     "consolidate": facts.consolidate,
     "session_open": session_calls.session_open,
     "session_close": session_calls.session_close,

@@ -47,6 +47,8 @@ class Record:
     related_to: str | None = None
     caller: str | None = None
     """What stands for the connection, where there is no session (echo guard)."""
+    claimed: bool = False
+    """Whether it is a model that says who stated it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -247,6 +249,18 @@ class LookAhead:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Why:
+    """Why one percept would come for a prompt, or would not."""
+
+    ref: str
+    prompt: str
+    session: str | None = None
+    consumer: str | None = None
+    caller: str | None = None
+    """What stands for the connection, where there is no session."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Similar:
     """The duplicate search alone, down to any similarity above zero."""
 
@@ -270,5 +284,5 @@ ChangingCommand = (
     | DropSession
     | Import
 )
-ReadingCommand = Query | Inject | List | Show | Resolve | Explain | LookAhead | Similar
+ReadingCommand = Query | Inject | List | Show | Resolve | Explain | LookAhead | Why | Similar
 Command = ChangingCommand | ReadingCommand

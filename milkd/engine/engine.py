@@ -23,8 +23,10 @@ from milkd.engine import (
     recall,
     relating,
     stating,
+    whys,
 )
 from milkd.engine.analysis import Analyzer
+from milkd.engine.guarding import guarded, with_masked
 from milkd.engine.lexicon import EMPTY
 from milkd.engine.memory import Memory
 from milkd.engine.percept import ARCHIVE, GLOBAL, ScopeImage
@@ -60,6 +62,7 @@ _RULES: dict[type, Callable[[Memory, Any, Now], Decision]] = {
     commands.Resolve: looking.resolve_all,
     commands.Explain: explaining.explain,
     commands.LookAhead: outlook.look_ahead,
+    commands.Why: whys.why,
     commands.Similar: duplicates.similar,
 }
 
@@ -222,7 +225,9 @@ class Engine:
         Raises:
             WireError: The command can't be granted; nothing is to be done.
         """
-        return _RULES[type(command)](self._memory, command, now)
+        command, kinds = guarded(command, self.params)
+        decision = _RULES[type(command)](self._memory, command, now)
+        return with_masked(decision, kinds) if kinds else decision
 
     def apply(self, change: Change) -> None:
         """Make one change of a decision so."""

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from milkd.engine.consolidation import CONTRADICTION_PENALTY, updating_a_global
 from milkd.engine.draft import Draft
-from milkd.engine.injection import MIN_W
 from milkd.engine.looking import edges_of
 from milkd.engine.outlook import until_archived, until_pruned
 from milkd.engine.params import DAY_S, Params
 from milkd.engine.percept import ARCHIVE, GLOBAL, Edge, Percept, Producer, Relation
 from milkd.engine.promotion import RUNS_NEEDED, qualifies
 from milkd.engine.references import resolve, short, shown
+from milkd.engine.relevance import MIN_W
 from milkd.engine.results import Decision, Explanation, View
 from milkd.engine.strength import elapsed, floor, half_life_s
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from milkd.engine.memory import Memory
     from milkd.engine.percept import Percept
 
+DIGITS = 6
 USEFUL = (Verdict.USED, Verdict.CONFIRMED)
 
 
@@ -125,7 +126,7 @@ def _counted(percept: Percept, verdict: Verdict) -> Percept:
 def _rate(draft: Draft, scope: str, percept: Percept, verdict: Verdict) -> Judged:
     """Let a verdict be so, in the draft."""
     before = _importance(percept)
-    after = _after(draft, percept, verdict)
+    after = round(_after(draft, percept, verdict), DIGITS)  # steps are decimal, and files are read
     if after != before:
         percept = replace(percept, importance=after)
         draft.changes.append(Stepped(percept.id, verdict.value))
@@ -138,7 +139,7 @@ def _rate(draft: Draft, scope: str, percept: Percept, verdict: Verdict) -> Judge
         verdict=verdict.value,
         importance=after,
         recall_count=percept.recall_count,
-        step=after - before,
+        step=round(after - before, DIGITS),
     )
 
 

@@ -59,6 +59,14 @@ class Hits:
         return hits
 
     @classmethod
+    def by_rarity(cls, memory: Memory, scopes: tuple[Scope, ...], texts: list[str]) -> Hits:
+        """Look the words of some texts up, a rare one counting for more, whatever the knob."""
+        words = memory.analyzer.vocabulary.terms(texts)
+        hits = cls(scopes, words)
+        hits.weights = _weights(scopes, words)
+        return hits
+
+    @classmethod
     def nothing(cls, memory: Memory, session: str | None) -> Hits:
         """No row at all."""
         scopes = memory.visible(session)

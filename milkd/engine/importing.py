@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from milkd.engine.changes import Annotated
 from milkd.engine.draft import Draft
+from milkd.engine.guarding import guarded_percept, secret_in
 from milkd.engine.joining import Groups
 from milkd.engine.percept import Edge, Relation
 from milkd.engine.results import Decision, Imported
@@ -54,6 +55,11 @@ class _Intake:
     def sift_percept(self, place: Place, percept: Percept) -> None:
         """Look at a percept by itself: it must be new, and its texts must be texts."""
         self.groups.name(place[0], percept.id)
+        try:
+            percept = guarded_percept(percept, self._memory.params.secret_guard)
+        except InvalidParams as error:
+            self.refused[place] = str(error)
+            return
         if percept.id in self._sifted or self._memory.exists(percept.id):
             self.refused[place] = f"id: a percept of this id {EXISTS}"
         elif problem := self._problem(percept):
@@ -112,6 +118,9 @@ class _Intake:
 
     def _annotate(self, image: ScopeImage) -> None:
         """Keep keys of another program, unless the scope has them with other values."""
+        if problem := secret_in("extra", image.extra, self._memory.params):
+            self.refused[image.name, "extra", 0] = problem
+            return
         base = self._memory.scopes[image.name]
         for key in image.extra:
             if key in base.extra and base.extra[key] != image.extra[key]:

@@ -10,6 +10,8 @@ from collections import Counter, defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from milkd.engine.guarding import secret_in
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -113,6 +115,8 @@ class Groups:
         if known is not None:
             how = "this label" if known == engram.subject_label else "this label in another case"
             return f"subject_label: an engram of {scope} has {how}"
+        if problem := secret_in("subject_label", engram.subject_label, self._draft.params):
+            return problem
         if not engram.percept_ids:
             return "percept_ids: found none, expected at least one"
         if len(set(engram.percept_ids)) < len(engram.percept_ids):

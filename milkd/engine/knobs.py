@@ -105,6 +105,13 @@ KNOBS: tuple[Knob, ...] = (
     _count(
         "percept_max_bytes", "bytes", "milkd", "longest content of a percept", low=64, high=65_536
     ),
+    _choice(
+        "secret_guard",
+        "what becomes of a text that seems to hold a key, a token or a password",
+        "refuse",
+        "mask",
+        "off",
+    ),
     replace(
         _number("duplicate_threshold", "Jaccard similarity", "texts that similar are one fact"),
         source="ADR-53",
@@ -132,6 +139,7 @@ KNOBS: tuple[Knob, ...] = (
     _switch("restate_to_birth", "a fact said again is at least as strong as a new one"),
     _switch("user_restatement", "a fact that the user says again becomes the user's"),
     _switch("echo_guard", "an agent that repeats what it was shown corroborates nothing"),
+    _switch("verify_user_claims", "a model's claim that the user said it must fit the prompt"),
     _switch("superseded", "what a visible fact updates comes after it, and is not injected"),
     _number("recency_unit_days", "days", "ages count in whole units; 0: exactly", high=366.0),
     _choice("edge_cadence", "how often an edge acts", "run", "pass"),
@@ -152,10 +160,25 @@ KNOBS: tuple[Knob, ...] = (
     _count(
         "inject_repeat_turns", "turns", "milkd", "a fact is not injected again so soon", high=1000
     ),
+    _count(
+        "inject_chance_words",
+        "words",
+        "milkd",
+        "a prompt of so many that shares two with no fact of a large store gets none; 0: any does",
+        high=1000,
+    ),
     _choice("diversity", "where a fact much like one before it has to wait", *WHERE),
     _number(
         "diversity_threshold", "Jaccard similarity", "facts more alike than this are much alike"
     ),
+    _choice("neighbours", "where facts come beside those that they belong to", *WHERE),
+    _number(
+        "neighbour_overlap",
+        "share of a fact's words, by rarity",
+        "a fact that has so much of another's is its neighbour; 0: by relations alone",
+    ),
+    _count("neighbours_per_result", "facts", "RFC", "at most so many beside one", low=1, high=100),
+    _count("neighbours_max", "facts", "RFC", "at most so many neighbours in all", high=1000),
     _number("importance_weight", "share", "how far usefulness orders what comes back", high=2.0),
     _step("importance_floor", "feedback takes the importance no lower"),
     _step("feedback_used", "what being used in a turn adds, once a run"),

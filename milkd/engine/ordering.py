@@ -13,7 +13,7 @@ from milkd.engine.ranking import Ranking, freshness, recency_scale
 from milkd.engine.text import jaccard
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from milkd.engine.commands import Now
     from milkd.engine.hits import Hits
@@ -190,6 +190,16 @@ def _with_updaters(
         del waiting[top.id]
         placed.add(top.id)
         yield top._replace(superseded_by=others[0].id) if others else top
+
+
+def is_superseded(scopes: Sequence[Scope], percept_id: str, gate: Gate) -> bool:
+    """Whether something that updates a percept is visible and passes the gate."""
+    ids = {i for scope in scopes for i in scope.updaters.get(percept_id, ())}
+    return any(
+        updater in scope and gate.passes(scope, scope.slots[updater])
+        for updater in ids
+        for scope in scopes
+    )
 
 
 def diverse(

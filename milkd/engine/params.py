@@ -29,6 +29,7 @@ class Params:
     percept_store_max: int = 0
     percept_relevance_gate: bool = True
     percept_max_bytes: int = 8192
+    secret_guard: str = "refuse"
     duplicate_threshold: float = 0.60
     running_time: str = "activity"
     run_gap_hours: float = 6.0
@@ -41,6 +42,7 @@ class Params:
     restate_to_birth: bool = True
     user_restatement: bool = True
     echo_guard: bool = True
+    verify_user_claims: bool = True
     superseded: bool = True
     recency_unit_days: float = 1.0
     edge_cadence: str = "run"
@@ -53,8 +55,13 @@ class Params:
     evict_to_archive: bool = True
     inject_order: str = "hits"
     inject_repeat_turns: int = 8
+    inject_chance_words: int = 6
     diversity: str = "off"
     diversity_threshold: float = 0.45
+    neighbours: str = "both"
+    neighbour_overlap: float = 0.0
+    neighbours_per_result: int = 2
+    neighbours_max: int = 20
     importance_weight: float = 0.3
     importance_floor: float = 0.1
     feedback_used: float = 0.05
@@ -82,6 +89,7 @@ STRICT = Params(
     restate_to_birth=False,
     user_restatement=False,
     echo_guard=False,
+    verify_user_claims=False,
     superseded=False,
     recency_unit_days=0.0,
     edge_cadence="pass",
@@ -94,6 +102,8 @@ STRICT = Params(
     evict_to_archive=False,
     inject_order="score",
     inject_repeat_turns=0,
+    inject_chance_words=0,
+    neighbours="off",
     importance_weight=0.0,
 )
 """The letter of the ADRs."""

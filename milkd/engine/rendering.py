@@ -46,6 +46,8 @@ def line_of(percept: Percept, analyzer: Analyzer) -> str:
 
 def neutralised(content: str) -> str:
     """A fact as one harmless line: no control characters, no delimiter of the block."""
+    if content.isascii() and content.isprintable() and "[" not in content:
+        return " ".join(content.split())  # as what follows would have it, in a tenth of the time
     flat = " ".join("".join(" " if _is_control(char) else char for char in content).split())
     seen = _INVISIBLE.sub("", unicodedata.normalize("NFKC", flat))
     return flat.translate(_BRACKETS) if _FORGERY.search(seen) else flat

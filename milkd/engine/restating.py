@@ -136,10 +136,10 @@ def _is_echo(draft: Draft, known: Percept, command: Record) -> bool:
     told = analyzer.terms(known.content).union(
         *(analyzer.terms(wording.content) for wording in known.wordings)
     )
-    return said <= told and not _is_in_prompt(draft, said, caller)
+    return said <= told and not is_in_prompt(draft, said, caller)
 
 
-def _is_in_prompt(draft: Draft, said: frozenset[str], caller: str | None) -> bool:
+def is_in_prompt(draft: Draft, said: frozenset[str], caller: str | None) -> bool:
     """Whether the user's own prompt of the turn says most of it."""
     audience = draft.memory.audiences.get(caller or "")
     if audience is None or audience.prompt is None or not said:

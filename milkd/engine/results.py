@@ -67,6 +67,10 @@ class Outcome:
     differs: Differs | None = None
     edge: Edge | None = None
     edge_error: str | None = None
+    doubted: bool = False
+    """Whether a model said it was the user's, and the user's prompt does not say it."""
+    masked: tuple[str, ...] = ()
+    """Kinds of the secrets that are not in the stored text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +111,32 @@ class Candidate:
     reason: str
     hits: int
     score: float
+    """order_score; like the hits 0 for what was considered as a neighbour."""
+    w: float
+    importance: float
     bytes: int
+    """Of its line in a block."""
+
+
+class Near(NamedTuple):
+    """A percept beside a recalled one."""
+
+    view: View
+    of: str
+    """Id of the recalled one."""
+    via: str
+    """The relation that joins them, or overlap."""
+    overlap: float | None = None
+    """Share of the weight of the other's words that it has; None for a relation."""
+
+
+class Beside(NamedTuple):
+    """A percept beside an injected one, likewise."""
+
+    id: str
+    of: str
+    via: str
+    overlap: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +144,7 @@ class Recalled:
     """The answer to a query."""
 
     hits: tuple[Hit, ...]
+    neighbours: tuple[Near, ...] = ()
     candidates: tuple[Candidate, ...] | None = None
     turn: int | None = None
     """The turn in which they were shown; None: nothing was, or to nobody in particular."""
@@ -126,7 +156,9 @@ class Injection:
 
     text: str
     ids: tuple[str, ...]
+    """Of the results; the neighbours stand apart."""
     bytes: int
+    neighbours: tuple[Beside, ...] = ()
     candidates: tuple[Candidate, ...] | None = None
     turn: int | None = None
     """The turn that the prompt began; None for nobody in particular."""
@@ -155,6 +187,15 @@ class Judgement:
     judged: tuple[Judged, ...] = ()
     report: Report | None = None
     """Of the pass that went with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Whys:
+    """What would become of a percept for a prompt."""
+
+    view: View
+    inject: Candidate
+    query: Candidate
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,6 +340,7 @@ Result = (
     | Detail
     | Explanation
     | Outlook
+    | Whys
     | Alike
     | tuple[View, ...]
 )

@@ -14,6 +14,7 @@ from milkd.engine import kernels
 from milkd.engine.capture import Capture
 from milkd.engine.columns import Columns
 from milkd.engine.compaction import Compaction, is_gappy
+from milkd.engine.ends import Ends
 from milkd.engine.lookup import Lookup
 from milkd.engine.percept import (
     GLOBAL,
@@ -49,6 +50,7 @@ class Scope:
         self.lookup = Lookup(analyzer)
         self.slots: dict[str, int] = {}
         self.edges: dict[Edge, Edge] = {}
+        self.ends = Ends()
         self.engrams: dict[str, Engram] = {}
         self.passed_at = 0.0
         """Running seconds at the last pass."""
@@ -242,10 +244,14 @@ class Scope:
         if edge.relation == Relation.UPDATES and edge not in self.edges:
             self.updaters.setdefault(edge.target, []).append(edge.source)
         self.edges[edge] = edge
+        self.ends.add(edge)
 
     def drop_edge(self, edge: Edge) -> None:
         """Take an edge out; one that is not there is no error."""
-        if self.edges.pop(edge, None) is not None and edge.relation == Relation.UPDATES:
+        if self.edges.pop(edge, None) is None:
+            return
+        self.ends.remove(edge)
+        if edge.relation == Relation.UPDATES:
             self.updaters[edge.target].remove(edge.source)
 
     def drop(self, percept_id: str) -> None:

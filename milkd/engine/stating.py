@@ -41,13 +41,28 @@ def record(memory: Memory, command: Record, now: Now) -> Decision:
         missing = "related_to" if command.related_to is None else "relation"
         raise InvalidParams(missing, "missing; relation and related_to go together")
     draft = Draft(memory, now)
+    doubted = _is_doubtful(draft, command)
+    if doubted:
+        command = replace(command, producer=Producer.PRIMARY.value)
     target, edge_error = _target(memory, command)
     outcome = _state(draft, command, leave_out=_at_odds(memory, target))
     if target is not None and command.relation is not None:
         edge = Edge(outcome.id, target, command.relation)
         link(draft, outcome.scope, edge)
         outcome = replace(outcome, edge=edge)
-    return Decision(tuple(draft.changes), replace(outcome, edge_error=edge_error))
+    outcome = replace(outcome, edge_error=edge_error, doubted=doubted)
+    return Decision(tuple(draft.changes), outcome)
+
+
+def _is_doubtful(draft: Draft, command: Record) -> bool:
+    """Whether a model gives out as the user's what the prompt of the turn, if known, says not."""
+    if not (command.claimed and draft.params.verify_user_claims):
+        return False
+    audience = draft.memory.audiences.get(command.session or command.caller or "")
+    if command.producer != Producer.USER or audience is None or audience.prompt is None:
+        return False
+    said = draft.memory.analyzer.terms(command.content)
+    return not restating.is_in_prompt(draft, said, command.session or command.caller)
 
 
 def edit(memory: Memory, command: Edit, now: Now) -> Decision:

@@ -104,6 +104,24 @@ class Records(Argument):
         raise self.refused(f"{found(value)} in a map")
 
 
+@dataclass(frozen=True)
+class Record(Argument):
+    """One map of anything; what it holds is for whoever takes it to judge."""
+
+    kind: ClassVar[str] = "map"
+
+    @property
+    def expected(self) -> str:
+        return "a map of text, numbers, lists and maps"
+
+    def read(self, value: object) -> dict[str, object]:
+        given = as_map(value)
+        if given is None:
+            raise self.refused(found(value))
+        (record,) = Records(self.name, self.doc, 1).read([given])
+        return record
+
+
 def as_map(value: object) -> dict[object, object] | None:
     """The map that a value is, if it is one; [] counts, since Lua's {} arrives so."""
     if type(value) is dict:

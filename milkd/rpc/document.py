@@ -17,6 +17,7 @@ from milkd.rpc.method import OP_ID, SESSION
 from milkd.rpc.process import PROCESS, TOPICS
 from milkd.rpc.protocol import MAX_DEPTH, MAX_ITEMS, MAX_MESSAGE, MAX_METHOD, MAX_RESPONSE
 from milkd.rpc.recall import RECALL
+from milkd.rpc.tools import TOOLS
 from milkd.rpc.upkeep import UPKEEP
 
 if TYPE_CHECKING:
@@ -134,7 +135,8 @@ WORDS = f"""
 * *outcome*: `id`, `status`, `similarity` (0 to 1), `existing?` (the fact it restates, as it was),
   `w`, `evidence`, `scope`, `look_alike?` (the most similar fact that is another one all the same),
   `differs?` (the words that it has and the fact it restates lacks, and the other way round),
-  `edge?`, `edge_error?` (why the relation could not be kept; the fact was).
+  `edge?`, `edge_error?` (why the relation could not be kept; the fact was),
+  `masked?` (kinds of the secrets that are not in the stored text).
 * `status`: `inserted`, a new fact; `reinforced`, a known one, stronger now; `echoed`, an agent
   repeated what it was shown, and nothing is stronger; `revived`, a known one is back from the
   archive.
@@ -142,7 +144,10 @@ WORDS = f"""
 * `differs`: `new`, `old`: lists of words.
 * `edge`: `from`, `to`, `relation`.
 * `candidates`: a list of `id`, `in` (whether it is part of the answer), `reason`, `hits`, `score`,
-  `bytes`.
+  `w`, `importance`, `bytes`; of what was considered as a neighbour, hits and score are 0.
+* `neighbours`: what belongs to an answer without being part of it: `of` (the id of which fact),
+  `via` (the relation that joins them, or `overlap`), `overlap?` (share of the other's words, by
+  rarity); with `query` *percepts*, with `inject` an `id`.
 * *report*: what a pass did: `decayed`, `pruned`, `promoted`, `promotion_deferred`, `merged`,
   `global_decayed`, `archived`, `evicted`, `edges_applied`, `global_total`, `running_seconds`; over
   several sessions the sum, and `sessions`: {{id: report}}.
@@ -152,6 +157,7 @@ GROUPS = (
     ("Facts", FACTS),
     ("Recall", RECALL),
     ("Feedback", FEEDBACK),
+    ("Tools for a model", TOOLS),
     ("Sessions, passes and the store", UPKEEP),
     ("The daemon", PROCESS),
 )

@@ -27,7 +27,17 @@ SORTS = ("score", "w", "updated_at", "created_at")
 CONSUMER = Choice("consumer", "only what this agent may see; absent: everything", CONSUMERS)
 LIMIT = Whole("limit", "at most so many; 100 if absent", 1, PAGE_LIMIT)
 CURSOR = Text("cursor", "`next` of the page before; absent: the first page", max_bytes=64)
-EXPLAIN = Flag("explain", "whether to add `candidates`: why each fact is in or out")
+EXPLAIN = Flag("explain", "whether to add `candidates`: why each fact is in or out, 1,000 of them")
+CANDIDATE = {
+    "id": TABS,
+    "in": False,
+    "reason": "shares no word with the prompt",
+    "hits": 0,
+    "score": 1.03,
+    "w": 0.9,
+    "importance": 0.5,
+    "bytes": 29,
+}
 
 RECALL: tuple[Method, ...] = (
     reading(
@@ -48,8 +58,8 @@ RECALL: tuple[Method, ...] = (
         CONSUMER,
         EXPLAIN,
         result="`percepts` (*percepts* with `hits`, `score`, and `superseded_by?`, the id of the "
-        "percept before it that updates it), `turn?` (the one that `turn_end` judges; absent if "
-        "nothing was found), `candidates?`",
+        "percept before it that updates it), `neighbours?`, `turn?` (the one that `turn_end` "
+        "judges; absent if nothing was found), `candidates?`",
         example=Example(
             {"text": "tabs or spaces?", "session": "s1"},
             {
@@ -87,7 +97,8 @@ RECALL: tuple[Method, ...] = (
             INJECT_BYTES,
         ),
         EXPLAIN,
-        result="`text`, `ids`, `bytes`, `turn` (the one that `turn_end` judges), `candidates?`",
+        result="`text`, `ids`, `bytes`, `turn` (the one that `turn_end` judges), `neighbours?` "
+        "(what stands in the text beside those), `candidates?`",
         example=Example(
             {"prompt": "Format this file.", "session": "s1", "explain": True},
             {
@@ -95,16 +106,7 @@ RECALL: tuple[Method, ...] = (
                 "ids": [],
                 "bytes": 0,
                 "turn": 1,
-                "candidates": [
-                    {
-                        "id": TABS,
-                        "in": False,
-                        "reason": "shares no word with the prompt",
-                        "hits": 0,
-                        "score": 1.03,
-                        "bytes": 29,
-                    }
-                ],
+                "candidates": [CANDIDATE],
             },
         ),
     ),
@@ -178,6 +180,31 @@ RECALL: tuple[Method, ...] = (
                 ],
                 "due": [PERCEPT | {"what": "archived", "in_seconds": 43200.0}],
                 "total_due": 1,
+            },
+        ),
+    ),
+    reading(
+        "why",
+        "Why a fact would be injected for a prompt and recalled by it, or would not be. Nothing is "
+        "shown or used by asking.",
+        REF,
+        Text(
+            "prompt",
+            "what it would be injected for, or recalled by",
+            required=True,
+            max_bytes=TEXT_BYTES,
+            empty=True,
+            blank=True,
+        ),
+        SESSION,
+        CONSUMER,
+        result="`percept`, `inject` and `query`: an entry of *candidates* each",
+        example=Example(
+            {"ref": "#0b54", "prompt": "Format this file."},
+            {
+                "percept": PERCEPT,
+                "inject": CANDIDATE,
+                "query": CANDIDATE,
             },
         ),
     ),

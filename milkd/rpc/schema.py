@@ -15,6 +15,7 @@ from milkd.rpc.facts import FACTS
 from milkd.rpc.feedback import FEEDBACK
 from milkd.rpc.process import PROCESS
 from milkd.rpc.recall import RECALL
+from milkd.rpc.tools import TOOLS
 from milkd.rpc.upkeep import UPKEEP
 from milkd.rpc.values import decoded, found, named
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["METHODS", "cancelled", "validate"]
 
 METHODS: Mapping[str, Method] = {
-    method.name: method for method in (*FACTS, *RECALL, *FEEDBACK, *UPKEEP, *PROCESS)
+    method.name: method for method in (*FACTS, *RECALL, *FEEDBACK, *TOOLS, *UPKEEP, *PROCESS)
 }
 
 

@@ -147,6 +147,17 @@ def test_a_text_that_is_refused_is_kept(
     kept.unlink()
 
 
+def test_a_secret_that_is_refused_is_not_kept_either(
+    place: Place, milkctl: Milkctl, editor: Callable[[str], Path]
+) -> None:
+    milkctl("record", WEST)
+    name = editor("""echo "the key is AKIA""IOSFODNN7EXAMPLQ" >"$1" """)
+    ran = on_a_terminal(place, "edit", "west cluster", columns=200)
+    assert ran.code == 1
+    assert "keeps no secrets" in ran.out
+    assert not Path(name.read_text().strip()).exists()
+
+
 def test_a_fact_that_changed_while_it_was_edited_is_not_overwritten(
     place: Place, milkctl: Milkctl, editor: Callable[[str], Path]
 ) -> None:

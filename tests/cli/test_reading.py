@@ -57,8 +57,37 @@ def test_a_number_out_of_its_range_is_wrong_usage(milkctl: Milkctl) -> None:
 
 def test_every_candidate_is_explained_on_request(milkctl: Milkctl) -> None:
     west = milkctl("record", WEST).out.split()[1]
-    line = milkctl("recall", "deploys", "--explain").out.splitlines()[1]
-    assert line.startswith(f"in   {west}  hits 1  score ")
+    for verb in ("recall", "inject"):
+        *_, line = milkctl(verb, "deploys", "--explain").out.splitlines()
+        taken, ident, hits, *numbers, reason = line.split("\t")
+        assert (taken, ident, hits) == ("in", west, "1")
+        assert numbers[1:3] == ["0.70", "0.50"]
+        assert reason in ("among the best", "fits the budget")
+
+
+def test_what_belongs_to_a_result_stands_behind_it(milkctl: Milkctl) -> None:
+    west = milkctl("record", WEST).out.split()[1]
+    joined = ("--relation", "contradicts", "--related-to", west)
+    down = milkctl("record", "the cluster burnt down", *joined)
+    told = milkctl("recall", "deploys").out.splitlines()[1]
+    ident = down.out.split()[1]
+    assert told == f"  ~ [0.70] the cluster burnt down  {ident}  (contradicts {west})"
+    block = milkctl("inject", "deploys").out
+    assert "- the cluster burnt down (in conflict with the fact above)\n" in block
+
+
+def test_why_tells_of_one_fact_and_shows_nobody_anything(milkctl: Milkctl) -> None:
+    west = milkctl("record", WEST, "--session", "s1").out.split()[1]
+    told = milkctl("why", west, "how", "are", "deploys", "done", "--session", "s1").out
+    assert told.splitlines()[0] == f"[0.70] {WEST}  {west}"
+    assert "inject: comes: fits the budget\n" in told
+    assert "recall: comes: among the best\n" in told
+    other = milkctl("why", west, "cats", "--session", "s1").out
+    assert "inject: does not come: shares no word" in other
+    assert WEST in milkctl("inject", "deploys", "--session", "s1").out
+    plain = milkctl("why", west, "--session", "s1").out
+    assert plain == milkctl("explain", west, "--session", "s1").out
+    assert milkctl("why", "zebra", "deploys").code == 1
 
 
 def test_a_content_cannot_pose_as_another_line(milkctl: Milkctl) -> None:

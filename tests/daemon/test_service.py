@@ -350,6 +350,10 @@ async def test_every_changing_method_can_be_repeated() -> None:
             ("unrelate", ends | {"session": "s1"}),
             ("consolidate", {}),
             ("turn_end", {"response": "I kept this one", "session": "s1", "consolidate": True}),
+            (
+                "tool_call",
+                {"name": "record_memory", "arguments": {"content": "a"}, "session": "s1"},
+            ),
             ("confirm", {"ref": keep, "session": "s1"}),
             ("reject", {"ref": keep, "session": "s1"}),
             ("forget", {"ref": keep, "session": "s1", "all": True}),

@@ -95,11 +95,34 @@ def repeating_what_was_shown_is_no_evidence(sitting: Sitting) -> object:
     return outcome.status, outcome.evidence, outcome.w
 
 
+@seen("verify_user_claims", ("primary", True), ("user", False))
+def a_models_claim_that_the_user_said_it_is_checked(sitting: Sitting) -> object:
+    sitting.inject("please fix the parser", "mine")
+    outcome = sitting.record("the user loves tabs", "mine", producer="user", claimed=True)
+    return sitting.only("mine").producer, outcome.doubted
+
+
 @seen("superseded", ["port is 49222", "port is 22"], ["port is 22", "port is 49222"])
 def what_updates_comes_before_what_it_updates(sitting: Sitting) -> object:
     old = percept("port is 22", 1, w=0.875, evidence=4)
     load(sitting, "global", old, percept("port is 49222", 2), edge(2, 1, "updates"))
     return sitting.recall("port")
+
+
+@seen("neighbours", ["west cluster is up", "east is down"], ["west cluster is up"])
+def what_contradicts_a_result_stands_beside_it(sitting: Sitting) -> object:
+    up, down = percept("west cluster is up", 1), percept("east is down", 2)
+    load(sitting, "global", up, down, edge(2, 1, "contradicts"))
+    block = sitting.inject("how is the cluster?")
+    return [line[2:].partition(" (in")[0] for line in block.text.splitlines()[1:-1]]
+
+
+@seen("inject_chance_words", "", "the moon is full of holes")
+def a_large_store_that_shares_one_word_with_a_long_prompt_is_silent(sitting: Sitting) -> object:
+    others = [percept(f"gadget{n} of vendor{n}", 100 + n) for n in range(120)]
+    sitting.hold("global", percept("the moon is full of holes", 1), *others)
+    text = sitting.inject("which tide does the moon cause near brittany today?").text
+    return "\n".join(text.splitlines()[1:-1]).removeprefix("- ")
 
 
 @seen("recency_unit_days", ["port one", "port two"], ["port two", "port one"])

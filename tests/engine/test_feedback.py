@@ -70,6 +70,13 @@ def test_a_use_ends_the_row() -> None:
     assert steps(sit(), UNUSED, UNUSED, USED, UNUSED, UNUSED) == [0.0, 0.0, 0.05, 0.0, -0.03]
 
 
+def test_importance_is_a_number_that_people_can_read() -> None:
+    sitting = sit(replace(FACT, importance=0.9))
+    (judged,) = turn(sitting, USED)
+    assert (judged.importance, judged.step) == (0.95, 0.05)
+    assert sitting.only("global").importance == 0.95
+
+
 def test_losses_end_at_a_floor_and_neglect_ends_before_the_users_no() -> None:
     ignored = replace(FACT, importance=0.31, recall_count=9, bad_recall_count=9)
     assert steps(sit(ignored), UNUSED, UNUSED) == [-0.01, 0.0]

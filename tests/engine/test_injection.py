@@ -2,12 +2,26 @@ from __future__ import annotations
 
 import pytest
 
+from milkd.engine.budget import MISFITS
 from milkd.engine.rendering import FOOTER, HEADER, neutralised
 from sitting import Sitting, percept
 
 
 def lines(text: str) -> list[str]:
     return text.splitlines()[1:-1]
+
+
+def test_after_many_that_do_not_fit_in_a_row_no_more_are_tried() -> None:
+    long, last = "deploy " + "x" * 200, percept("deploy", 999, w=0.5)
+    for count, comes in ((MISFITS - 1, True), (MISFITS, False)):
+        sitting = Sitting()
+        facts = [percept(f"{long} {n}", n + 1, w=0.9) for n in range(count)]
+        sitting.hold("global", *facts, last)
+        block = sitting.inject("deploy", max_bytes=100, explain=True)
+        assert (last.id in block.ids) == comes
+        assert block.ids == sitting.inject("deploy", max_bytes=100).ids
+    (told,) = [each.reason for each in block.candidates or () if each.id == last.id]
+    assert told == f"{MISFITS} before it in a row did not fit"
 
 
 def test_a_block_has_a_head_a_fact_a_line_and_a_foot() -> None:

@@ -130,7 +130,7 @@ def test_explain_says_why_each_percept_with_a_hit_is_in_or_out() -> None:
         (2, True, "among the best"),
         (1, False, "after the first 1"),
         (1, False, "meant for escalation, asked by primary"),
-        (1, False, "w 0.250 is below min_confidence 0.4"),
+        (1, False, "w 0.250 is below 0.4"),
     ]
 
 

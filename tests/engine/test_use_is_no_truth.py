@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -141,6 +141,30 @@ def test_to_inject_alone_leaves_strength_and_evidence(steps: list[Step]) -> None
     idle = any(name == "run" for name, _ in steps)
     if not idle:  # idle time alone archives
         assert known(with_it) == known(without)
+
+
+@settings(max_examples=100)
+@given(
+    st.lists(st.tuples(words, sessions, st.integers(0, 3)), max_size=10),
+    st.lists(st.tuples(words, words, sessions), max_size=6),
+    st.sampled_from([0.0, 0.2]),
+)
+def test_nothing_of_one_session_is_ever_shown_to_another(
+    told: list[tuple[str, str, int]], joined: list[tuple[str, str, str]], overlap: float
+) -> None:
+    sitting = Sitting(*SESSIONS, base=all_fits(DEFAULT), neighbour_overlap=overlap)
+    for text, session, number in told:
+        sitting.record(f"{text} {number} of {session}", session, producer="user")
+    for source, target, session in joined:
+        with suppress(RequestError):
+            ends = {"source": source, "target": target, "session": session}
+            sitting.do(ask.Relate(relation="contradicts", **ends))
+    for session, other in (SESSIONS, SESSIONS[::-1]):
+        for text in WORDS:
+            assert f"of {other}" not in sitting.inject(text, session, repeat=True).text
+            answer = cast("Any", sitting.do(ask.Query(text=text, session=session, max_results=50)))
+            views = [each.view for each in (*answer.hits, *answer.neighbours)]
+            assert not [view for view in views if view.scope == other]
 
 
 @settings(max_examples=60)

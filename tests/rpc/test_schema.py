@@ -14,7 +14,7 @@ from milkd.client import CHANGING
 from milkd.engine.percept import Consumer, Producer, Relation
 from milkd.errors import InvalidParams, MethodNotFound
 from milkd.rpc.arguments import Argument, Choice, Flag, Number, Session, Text, Whole
-from milkd.rpc.compounds import Choices, Records, Texts
+from milkd.rpc.compounds import Choices, Record, Records, Texts
 from milkd.rpc.facts import CONSUMERS, PRODUCERS, RELATIONS
 from milkd.rpc.schema import METHODS, cancelled, validate
 
@@ -56,6 +56,7 @@ NOT_STRANGE = dict(
         fits(Choices),
         fits(Texts, "an empty list", "an empty map"),
         fits(Records, "an empty list"),
+        fits(Record, "an empty list", "an empty map", "a map"),
     ]
 )
 
