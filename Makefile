@@ -16,7 +16,7 @@ PACKAGE := $(VENV)/.package-$(MILKD_BUILD_EXTENSION)
 # With the folders: their time changes when a file goes.
 FUZZER := $(VENV)/.fuzzer
 SOURCES := pyproject.toml setup.py README.md \
-	$(shell find milkd _fastcore systemd ! -name __pycache__ ! -name '*.pyc' ! -name '*.so')
+	$(shell find milkd _fastcore systemd docs/man ! -name __pycache__ ! -name '*.pyc' ! -name '*.so')
 
 .PHONY: help demo test torture lint bench hotpath clean
 

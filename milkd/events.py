@@ -52,6 +52,14 @@ class Events:
                 return cast("Event", notice.params[0])
         raise StopIteration
 
+    def fileno(self) -> int:
+        """The descriptor that is readable when something arrives; for `select`."""
+        return self._link.fileno()
+
+    def has_news(self) -> bool:
+        """Whether `next()` would not have to wait for more than the rest of a message."""
+        return not self._link.closed and self._link.has_news()
+
     def close(self) -> None:
         """End the subscription."""
         self._link.close()

@@ -110,6 +110,16 @@ class Link:
             self.close()
             raise
 
+    def fileno(self) -> int:
+        """The descriptor of the socket."""
+        return self._socket.fileno()
+
+    def has_news(self) -> bool:
+        """Whether a message was received with an earlier one, or anything is to be read."""
+        from select import select
+
+        return bool(self._inbox) or bool(select([self._socket], [], [], 0)[0])
+
     def _send(self, data: bytes, deadline: float | None) -> None:
         """Send it all; if the peer is gone, what it said before it went is still to be read."""
         try:

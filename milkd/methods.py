@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         Judgement,
         Learned,
         Outcome,
+        Outlook,
         Page,
         Percept,
         Recalled,
@@ -270,6 +271,16 @@ class Methods:
     def explain(self, ref: str, *, session: str | None = None) -> Explanation:
         """What holds for a percept and what comes next, in sentences."""
         return cast("Explanation", self.call("explain", ref=ref, session=self._within(session)))
+
+    def outlook(self, *, session: str | None = None, limit: int | None = None) -> Outlook:
+        """What is visible and what is ahead of it; no activity, and no session is opened.
+
+        Args:
+            session: Whose percepts to see besides the global ones, if it is open.
+            limit: Percepts of a scope, and of those that are due, 1 to 500 (100 by default).
+        """
+        session = self._within(session)
+        return cast("Outlook", self.call("outlook", session=session, limit=limit))
 
     def why(
         self, ref: str, prompt: str, *, session: str | None = None, consumer: str | None = None

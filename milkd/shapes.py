@@ -231,6 +231,35 @@ class Explanation(TypedDict):
     next: list[str]
 
 
+class Shelf(TypedDict):
+    """A scope at its strengths of this moment."""
+
+    scope: Literal["global", "session"]
+    session: NotRequired[str]
+    total: int
+    core: int
+    weights: list[int]
+    """How many percepts each tenth of strength has."""
+    percepts: list[Percept]
+    """Those of the highest score."""
+
+
+class Due(Percept):
+    """What the next passes do to a percept, if nothing happens."""
+
+    what: Literal["pruned", "archived", "promoted", "held_back"]
+    in_seconds: NotRequired[float]
+    """Running time."""
+
+
+class Outlook(TypedDict):
+    """What is visible, and what is ahead of it, the soonest first."""
+
+    scopes: list[Shelf]
+    due: list[Due]
+    total_due: int
+
+
 class Whys(TypedDict):
     """What would become of a percept for a prompt."""
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 SOURCES = ("pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE", "CHANGELOG.md")
-FOLDERS = ("_fastcore", "milkd", "systemd")
+FOLDERS = ("_fastcore", "docs/man", "milkd", "systemd")
 
 
 def copied(copy: Path) -> Path:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(milkd.__file__).parent.parent
 START = 30.0  # seconds that a daemon may take to get ready on a busy machine
-OURS = ("MILK", "XDG_RUNTIME_DIR", "NO_COLOR", "COLUMNS", "LISTEN_", "NOTIFY_SOCKET")
+OURS = ("MILK", "XDG_RUNTIME_DIR", "NO_COLOR", "FORCE_COLOR", "COLUMNS", "LISTEN_", "NOTIFY_SOCKET")
 
 
 class Ran(NamedTuple):

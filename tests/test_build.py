@@ -139,7 +139,10 @@ def test_a_wheel_without_the_extension_is_for_any_platform_and_complete(tree: Pa
     assert tags(wheel) == ["py3-none-any"]
     assert compiled(wheel) == set()
     in_tree = [str(path.relative_to(tree)) for path in sources(tree / "milkd")]
-    assert modules(zipfile.ZipFile(wheel).namelist()) == modules(in_tree)
+    names = zipfile.ZipFile(wheel).namelist()
+    assert modules(names) == modules(in_tree)
+    pages = {name.partition(".data/data/")[2] for name in names if ".data/" in name}
+    assert pages == {"share/man/man1/milkctl.1", "share/man/man1/milkd.1"}
 
 
 @pytest.mark.build

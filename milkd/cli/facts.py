@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 
-from milkd.cli.command import Command, Declined, always
+from milkd.cli.command import Command, WrongUsage, always
 from milkd.cli.output import Output, short, spoken, visible
 from milkd.cli.stating import REF, RELATIONS, arrow
+from milkd.errors import Conflict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,11 +19,19 @@ if TYPE_CHECKING:
 
 __all__ = ["COMMANDS"]
 
-SHORTEST_ID = 4  # digits that are taken for the beginning of an id
-
 
 def _edit(client: Client, options: Options) -> Percept:
-    return client.edit(options.ref, spoken(options.words))
+    if options.words:
+        return client.edit(options.ref, spoken(options.words))
+    if not _at_a_terminal():
+        raise WrongUsage("edit needs TEXT, or - for standard input; on a terminal alone it may ask")
+    from milkd.cli.editor import edited
+
+    before = client.show(options.ref)
+    with edited(before["content"]) as text:
+        if client.show(before["id"])["content"] != before["content"]:
+            raise Conflict("the fact was changed by somebody else meanwhile; nothing was changed")
+        return client.edit(before["id"], text)
 
 
 def _restore(client: Client, options: Options) -> Percept:
@@ -36,28 +45,16 @@ def _say_percept(percept: Percept, out: Output, _options: Options) -> None:
 
 def _forget(client: Client, options: Options) -> Forgotten:
     ref = " ".join(options.ref)
-    if not options.yes and sys.stdin.isatty() and sys.stdout.isatty():
-        ref = _confirmed(client, ref, options)
+    if not options.yes and not options.json and _at_a_terminal():
+        from milkd.cli.choosing import chosen
+
+        ref = chosen(client, ref, what="forget")
     return client.forget(ref, all=options.all or None)
 
 
-def _confirmed(client: Client, ref: str, options: Options) -> str:
-    """The reference, or the id of what its text fits if the user agrees that it may go.
-
-    Raises:
-        Declined: The user doesn't.
-    """
-    found = client.resolve(ref)["percepts"]
-    digits = ref.strip().removeprefix("#").lower()
-    if len(found) != 1 or (len(digits) >= SHORTEST_ID and found[0]["id"].startswith(digits)):
-        return ref
-    out = Output.standard()
-    _say_percept(found[0], out, options)
-    sys.stdout.write("forget it? [y/N] ")
-    sys.stdout.flush()
-    if sys.stdin.buffer.readline().strip().lower() not in (b"y", b"yes"):
-        raise Declined("not forgotten")
-    return found[0]["id"]
+def _at_a_terminal() -> bool:
+    """Whether there is somebody to ask."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def _say_forgotten(answer: Forgotten, out: Output, options: Options) -> None:
@@ -86,7 +83,10 @@ def _say_unrelated(answer: Unrelated, out: Output, _options: Options) -> None:
 def _edit_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("ref", metavar="REF", help=REF)
     parser.add_argument(
-        "words", nargs="+", metavar="TEXT", help="new words; - reads standard input"
+        "words",
+        nargs="*",
+        metavar="TEXT",
+        help="new words; - reads standard input; without any, $VISUAL or $EDITOR is opened",
     )
 
 
@@ -114,7 +114,9 @@ COMMANDS = {
         _say_percept,
         _edit_arguments,
         changes=always,
-        about="Give a fact other words; its id, strength and evidence stay.",
+        about="Give a fact other words; its id, strength and evidence stay.  On a terminal the\n"
+        "words may be left out: they are edited in $VISUAL, $EDITOR or vi then.  If they are\n"
+        "left as they are, or empty, nothing is done; if they are refused, their file is kept.",
         refs=("ref",),
     ),
     "forget": Command(
@@ -123,7 +125,8 @@ COMMANDS = {
         _forget_arguments,
         changes=always,
         about="Delete a fact and its relations.  If several fit, they are listed and none goes.\n"
-        "On a terminal, a fact named by its text is shown and goes only if you say so.",
+        "On a terminal, a fact named by its text is shown and goes only if you say so; several,\n"
+        "or those that hold most of the words where none fits, are numbered to choose from.",
         refs=("ref",),
     ),
     "restore": Command(

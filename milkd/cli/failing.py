@@ -16,6 +16,7 @@ from milkd.errors import (
     DaemonUnreachable,
     InvalidParams,
     MilkdError,
+    NotFound,
     Unanswered,
     WireError,
 )
@@ -76,12 +77,13 @@ def tell(error: Exception, client: Client | None, command: Command, options: Opt
     if isinstance(error, WrongUsage):
         return complain(f"{error}", USAGE)
     candidates: list[Percept] = []
-    if isinstance(error, Ambiguous) and client is not None:
-        candidates = _candidates(client, command, options)
+    if isinstance(error, (Ambiguous, NotFound)) and client is not None:
+        candidates = _candidates(client, command, options, unclear=isinstance(error, Ambiguous))
     if options.json:
         Output.standard().json({"error": _as_json(error, candidates)})
     else:
-        complain("\n".join([_head(error, candidates), *_listed(candidates)]), REFUSED)
+        notes = getattr(error, "__notes__", [])
+        complain("\n".join([_head(error, candidates), *_listed(candidates), *notes]), REFUSED)
     unreachable = isinstance(error, (DaemonUnreachable, ConnectionLost, Unanswered))
     return NO_DAEMON if unreachable else REFUSED
 
@@ -130,7 +132,11 @@ def _as_json(error: Exception, candidates: list[Percept]) -> dict[str, object]:
 
 def _head(error: Exception, candidates: list[Percept]) -> str:
     """The sentence, without the candidates in it if they are listed below."""
-    return f"{len(candidates)} percepts fit:" if candidates else _said(error)
+    if not candidates:
+        return _said(error)
+    if isinstance(error, NotFound):
+        return f"{_said(error)}\nthese hold most of the words:"
+    return f"{len(candidates)} percepts fit:"
 
 
 def _listed(candidates: list[Percept]) -> list[str]:
@@ -139,14 +145,21 @@ def _listed(candidates: list[Percept]) -> list[str]:
     return [*lines, f"and {more} more"] if more > 0 else lines
 
 
-def _candidates(client: Client, command: Command, options: Options) -> list[Percept]:
-    """What the first ambiguous reference of the command may mean."""
+def _candidates(
+    client: Client, command: Command, options: Options, *, unclear: bool
+) -> list[Percept]:
+    """What the first reference of the command that is ambiguous, or fits nothing, may mean."""
     for name in command.refs:
         given = getattr(options, name)
+        ref = given if isinstance(given, str) else " ".join(given)
         try:
-            found = client.resolve(given if isinstance(given, str) else " ".join(given))
-        except MilkdError:  # this one fits nothing; another is ambiguous
+            found = client.resolve(ref)["percepts"]
+            if unclear and len(found) > 1:
+                return found
+            if not unclear and not found:
+                from milkd.cli.choosing import guesses
+
+                return guesses(client, ref)
+        except MilkdError:  # what is no reference at all, or the daemon is gone by now
             continue
-        if len(found["percepts"]) > 1:
-            return found["percepts"]
     return []

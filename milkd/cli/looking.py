@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import sys
+
 from milkd.cli.command import Command
 from milkd.cli.numbers import COUNT, PAGE, STRENGTH, told
 from milkd.cli.output import counted, duration, percent, short, spoken, visible
 from milkd.cli.stating import REF
 from milkd.cli.table import Column, draw
+from milkd.errors import NotFound
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser
+    from collections.abc import Callable
+    from typing import TypeVar
 
     from milkd.cli.command import Options
     from milkd.cli.output import Output
     from milkd.client import Client
     from milkd.shapes import Alike, Detail, Edge, Explanation, Page, Percept
+
+    Read = TypeVar("Read")
 
 __all__ = ["COMMANDS", "say_explanation"]
 
@@ -81,7 +88,25 @@ def _row(percept: Percept, out: Output) -> list[str]:
 
 
 def _show(client: Client, options: Options) -> Detail:
-    return client.show(" ".join(options.ref))
+    return _read(client.show, client, options)
+
+
+def _read(read: Callable[[str], Read], client: Client, options: Options) -> Read:
+    """What a reference leads to; a person also gets the one fact that holds most of its words.
+
+    A program does not: what a script meant is not to be guessed.
+    """
+    ref = " ".join(options.ref)
+    try:
+        return read(ref)
+    except NotFound:
+        if options.json or not sys.stdout.isatty():
+            raise
+        from milkd.cli.choosing import guesses
+
+        if len(found := guesses(client, ref)) != 1:
+            raise
+    return read(found[0]["id"])
 
 
 def _say_detail(percept: Detail, out: Output, _options: Options) -> None:
@@ -121,7 +146,7 @@ def _say_edges(ident: str, edges: list[Edge], out: Output) -> None:
 
 
 def _explain(client: Client, options: Options) -> Explanation:
-    return client.explain(" ".join(options.ref))
+    return _read(client.explain, client, options)
 
 
 def say_explanation(answer: Explanation, out: Output, _options: Options) -> None:

@@ -36,19 +36,29 @@ class Output:
         stream: A text stream.
         terminal: Whether people read it at once.
         colour: Whether escape sequences may be used.
+
+    Only bold, dim and the base colours red and green are: those a person has chosen to go with
+    the ground, be it dark or light.
     """
 
     def __init__(self, stream: TextIO, *, terminal: bool, colour: bool) -> None:
         self._stream = stream
         self.terminal = terminal
-        self._colour = colour
+        self.colour = colour
+        self.blocks = (stream.encoding or "").lower().startswith("utf")
+        """Whether bars may be drawn by blocks, or by plain signs only."""
 
     @classmethod
     def standard(cls) -> Output:
-        """Standard output; colours only on a capable terminal, and unless NO_COLOR is set."""
+        """Standard output; colours only on a capable terminal.
+
+        FORCE_COLOR has them anywhere, and NO_COLOR, which beats it, nowhere.
+        """
         terminal = sys.stdout.isatty()
-        plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
-        return cls(sys.stdout, terminal=terminal, colour=terminal and not plain)
+        forced = os.environ.get("FORCE_COLOR", "0") not in ("", "0")
+        capable = terminal and os.environ.get("TERM") != "dumb"
+        colour = (forced or capable) and not os.environ.get("NO_COLOR")
+        return cls(sys.stdout, terminal=terminal, colour=colour)
 
     def line(self, text: str = "") -> None:
         """Print a line."""
@@ -62,11 +72,11 @@ class Output:
 
     def dim(self, text: str) -> str:
         """The text, set back."""
-        return f"\x1b[2m{text}\x1b[0m" if self._colour else text
+        return f"\x1b[2m{text}\x1b[0m" if self.colour else text
 
     def bold(self, text: str) -> str:
         """The text, set off."""
-        return f"\x1b[1m{text}\x1b[0m" if self._colour else text
+        return f"\x1b[1m{text}\x1b[0m" if self.colour else text
 
 
 def complain(message: str, code: int) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from milkd.cli.command import Command, always
 from milkd.cli.output import counted, duration, visible
+from milkd.errors import MethodNotFound
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["COMMANDS"]
 
+LONGEST_BAR = 20  # cells
+
 
 def _stats(client: Client, _options: Options) -> dict[str, Any]:
     """The counts, and whose they are."""
@@ -25,7 +28,17 @@ def _stats(client: Client, _options: Options) -> dict[str, Any]:
         **client.stats(),
         "store": hello["store"],
         "socket": hello["socket"],
+        "weights": _weights(client),
     }
+
+
+def _weights(client: Client) -> dict[str, list[int]]:
+    """How many facts of global, and of the session if that is open, each tenth of strength has."""
+    try:
+        shelves = client.outlook(limit=1)["scopes"]
+    except MethodNotFound:  # a daemon of an earlier version
+        return {}
+    return {shelf.get("session", shelf["scope"]): shelf["weights"] for shelf in shelves}
 
 
 def _say_stats(stats: dict[str, Any], out: Output, _options: Options) -> None:
@@ -43,6 +56,21 @@ def _say_stats(stats: dict[str, Any], out: Output, _options: Options) -> None:
             f"ran {duration(session['running_seconds'])}, "
             f"{counted(session['connections'], 'connection')}"
         )
+    for scope, counts in stats["weights"].items():
+        _say_histogram(scope, counts, out)
+
+
+def _say_histogram(scope: str, counts: list[int], out: Output) -> None:
+    """The strengths of a scope, the strongest tenth first, from there down to the last one."""
+    if not any(counts):
+        return
+    out.line(out.bold(f"strength in {visible(scope)}"))
+    bins = [bin_ for bin_, count in enumerate(counts) if count]
+    for bin_ in range(bins[-1], bins[0] - 1, -1):
+        cells = -(-LONGEST_BAR * counts[bin_] // max(counts))  # what is there is seen
+        ends = f"{bin_ / len(counts):.1f} to {(bin_ + 1) / len(counts):.1f}"
+        sign = "█" if out.blocks else "#"
+        out.line(f"  {ends}  {sign * cells:<{LONGEST_BAR}} {counts[bin_]:>6}")
 
 
 def _health(client: Client, _options: Options) -> Health:
@@ -116,7 +144,8 @@ COMMANDS = {
         _stats,
         _say_stats,
         _no_arguments,
-        about="Print where store and socket are, counts of percepts and connections, and times.",
+        about="Print where store and socket are, counts of percepts and connections, times,\n"
+        "and how strong facts are by now: globally, and in the session if it is open.",
     ),
     "health": Command(
         _health,

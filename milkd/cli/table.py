@@ -7,7 +7,7 @@ whole, with its backslashes doubled, so that the escapes of `visible()` can be u
 from __future__ import annotations
 
 from shutil import get_terminal_size
-from unicodedata import combining, east_asian_width
+from unicodedata import category, east_asian_width
 
 from milkd.cli.output import visible
 
@@ -21,7 +21,7 @@ __all__ = ["Column", "draw", "fitted", "width"]
 
 GAP = "  "
 NARROWEST = 10  # columns that a stretching column gets on however small a terminal
-INVISIBLE = "\u200b\u200c\u200d\ufe0e\ufe0f"  # joiners and variation selectors
+INVISIBLE = ("Mn", "Me", "Cf")  # marks on the letter before, and signs that are never drawn
 
 
 class Column:
@@ -77,7 +77,8 @@ def fitted(text: str, room: int) -> str:
 
 
 def _char_width(char: str) -> int:
-    if combining(char) or char in INVISIBLE:
+    # The second and third part of a Korean syllable stand in the first one.
+    if category(char) in INVISIBLE or "\u1160" <= char <= "\u11ff":
         return 0
     return 2 if east_asian_width(char) in "WF" else 1
 

@@ -29,6 +29,7 @@ GROUPS = {
         "show": ("looking", "show one fact in full"),
         "why": ("explained", "say why a fact comes for a prompt, or does not"),
         "explain": ("looking", "say why a fact is as it is, and what comes next for it"),
+        "watch": ("watching", "see the memory change, on a panel"),
         "similar": ("looking", "say what a fact would be held for if it were stated"),
     },
     "Feedback": {
@@ -48,17 +49,19 @@ GROUPS = {
         "repair": ("mending", "make a damaged store sound again"),
         "backup": ("mending", "list earlier versions of the files, or restore one"),
     },
-    "The daemon": {
+    "The daemon and the shell": {
         "stats": ("service", "print counts and times"),
         "health": ("service", "print whether the daemon can do its work"),
         "config": ("configure", "show the settings, or write them to the config file"),
         "ping": ("service", "see whether the daemon answers"),
         "stop": ("service", "stop the daemon"),
         "service": ("install", "have the system start the daemon, or no longer"),
+        "completion": ("completing", "have a shell complete verbs, options and ids"),
     },
 }
 
 USAGE = "usage: milkctl [--session ID] [--store DIR] [--socket PATH] [--json] VERB …"
+ABOUT = "The memory that agents share: facts that fade, are restated, and are recalled."
 FOOT = """\
   --session ID   session to work in ($MILK_SESSION); without one, facts are global
   --store DIR    directory of the memory ($MILK_MEMORY_DIR, ~/.milk/memory)
@@ -81,10 +84,7 @@ def command(verb: str) -> Command | None:
 
 def overview() -> str:
     """What bare `milkctl` prints."""
-    parts = [
-        USAGE,
-        "\nThe memory that agents share: facts that fade, are restated, and are recalled.",
-    ]
+    parts = [USAGE, f"\n{ABOUT}"]
     for title, verbs in GROUPS.items():
         parts.append(f"\n{title}:")
         parts += [f"  {verb:<12} {summary}" for verb, (_, summary) in verbs.items()]
@@ -123,6 +123,10 @@ def _commands(module: str) -> dict[str, Command]:
         from milkd.cli.keeping import COMMANDS
     elif module == "mending":
         from milkd.cli.mending import COMMANDS
+    elif module == "watching":
+        from milkd.cli.watching import COMMANDS
+    elif module == "completing":
+        from milkd.cli.completing import COMMANDS
     elif module == "install":
         from milkd.cli.install import COMMANDS
     else:

@@ -38,7 +38,7 @@ class Options:
 
 def parse(argv: Sequence[str]) -> Options:
     """Read the command line; a wrong one ends the process with `EXIT_USAGE`."""
-    given = _parser().parse_args(argv)
+    given = parser().parse_args(argv)
     return Options(
         store=paths.store_directory(given.store),
         socket=given.socket,
@@ -56,9 +56,10 @@ class _Parser(argparse.ArgumentParser):
         self.exit(EXIT_USAGE, f"milkd: {message}\n")
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="milkd", description="Keeps a memory of percepts and serves it.")
-    add = parser.add_argument
+def parser() -> argparse.ArgumentParser:
+    """What reads the command line and writes `--help`."""
+    made = _Parser(prog="milkd", description="Keeps a memory of percepts and serves it.")
+    add = made.add_argument
     add("--store", metavar="DIR", help="the store (default: ~/.milk/memory)")
     add("--socket", metavar="PATH", help="where to listen (default: by the store's path)")
     add("--config", metavar="FILE", help="the config file (default: ~/.milk/config.json)")
@@ -80,7 +81,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--log-level", choices=LEVELS, default="info", help="default: %(default)s")
     add("--version", action="version", version=f"milkd {milkd.__version__}")
-    return parser
+    return made
 
 
 def _seconds(text: str) -> float:

@@ -8,6 +8,7 @@ from milkd.daemon import render, session_calls
 from milkd.daemon.batches import Answer, at_once
 from milkd.daemon.health import DEGRADED, OK
 from milkd.engine import kernels
+from milkd.engine.commands import LookAhead
 from milkd.engine.percept import ARCHIVE, GLOBAL
 from milkd.errors import ConfigError, InvalidParams
 from milkd.rpc.protocol import MAX_DEPTH, MAX_MESSAGE, MAX_RESPONSE
@@ -98,6 +99,15 @@ def stats(core: Core, _: Call) -> Answer:
         **_kernels(),
     }
     return Answer(lambda: body, core.commits.newest())
+
+
+def outlook(core: Core, call: Call) -> Answer:
+    """What is there and what is ahead of it; a session is not opened for that."""
+    given = call.arguments
+    session = given.get("session")
+    if session is not None and not core.engine.is_loaded(session):
+        given = {name: value for name, value in given.items() if name != "session"}
+    return core.preview(LookAhead(**given), render.result)
 
 
 def config(core: Core, _: Call) -> Answer:

@@ -256,6 +256,29 @@ def _explanation(value: results.Explanation) -> Wire:
     }
 
 
+def _outlook(value: results.Outlook) -> Wire:
+    return {
+        "scopes": [_shelf(shelf) for shelf in value.shelves],
+        "due": [
+            percept(each.view) | known(what=each.what, in_seconds=each.in_seconds)
+            for each in value.due
+        ],
+        "total_due": value.total_due,
+    }
+
+
+def _shelf(value: results.Shelf) -> Wire:
+    scope = scope_name(value.scope)
+    return known(
+        scope=scope,
+        session=value.scope if scope == "session" else None,
+        total=value.total,
+        core=value.core,
+        weights=list(value.weights),
+        percepts=[percept(view) for view in value.views],
+    )
+
+
 def _whys(value: results.Whys) -> Wire:
     return {
         "percept": percept(value.view),
@@ -281,6 +304,7 @@ _RENDERERS: Mapping[type, Callable[[Any], Wire]] = {
     results.Page: _page,
     results.Detail: _detail,
     results.Explanation: _explanation,
+    results.Outlook: _outlook,
     results.Whys: _whys,
     results.Alike: _alike,
     tuple: _resolved,

@@ -43,6 +43,7 @@ METHODS: Mapping[str, Method] = {
     "ping": process_calls.ping,
     "health": process_calls.health,
     "stats": process_calls.stats,
+    "outlook": process_calls.outlook,
     "config": process_calls.config,
     "reload": process_calls.reload,
     "subscribe": process_calls.subscribe,
@@ -52,7 +53,9 @@ METHODS: Mapping[str, Method] = {
 """The methods that are more than one command of the engine."""
 NOT_ENTERING = frozenset({"session_close", "session_drop"})
 """They name a session without opening it."""
-PASSIVE = frozenset({"hello", "ping", "health", "stats", "subscribe", "unsubscribe", "shutdown"})
+PASSIVE = frozenset(
+    {"hello", "ping", "health", "stats", "outlook", "subscribe", "unsubscribe", "shutdown"}
+)
 """They are no activity: somebody looks on or leaves, nobody works."""
 
 ALWAYS = frozenset({"hello", "ping", "health", "shutdown"})

@@ -241,6 +241,14 @@ class Explain:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LookAhead:
+    """The strongest facts as they are by now, and what the next passes do to which."""
+
+    session: str | None = None
+    limit: int = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Why:
     """Why one percept would come for a prompt, or would not."""
 
@@ -276,5 +284,5 @@ ChangingCommand = (
     | DropSession
     | Import
 )
-ReadingCommand = Query | Inject | List | Show | Resolve | Explain | Why | Similar
+ReadingCommand = Query | Inject | List | Show | Resolve | Explain | LookAhead | Why | Similar
 Command = ChangingCommand | ReadingCommand

@@ -93,7 +93,7 @@ def prune(draft: Draft, sessions: Iterable[str], report: Report) -> None:
     for name in sessions:
         faded = [
             percept
-            for percept in _rows_at_most(draft.scope(name), draft.params.prune_threshold)
+            for percept in rows_at_most(draft.scope(name), draft.params.prune_threshold)
             if percept.id not in kept
         ]
         delete(draft, [(name, percept) for percept in faded])
@@ -104,7 +104,7 @@ def prune(draft: Draft, sessions: Iterable[str], report: Report) -> None:
 def archive_stale(draft: Draft, report: Report) -> None:
     """Step 4: globals that nobody used for long enough go to the archive (ADR-56)."""
     limit_s = draft.params.global_archive_after_days * DAY_S
-    for percept in _rows_idle(draft.scope(GLOBAL), limit_s):
+    for percept in rows_idle(draft.scope(GLOBAL), limit_s):
         archive(draft, percept, "stale")
         report.archived += 1
 
@@ -117,7 +117,7 @@ def promote(draft: Draft, sessions: Iterable[str], report: Report) -> None:
     blocked, twins = contradicted(draft), Twins(draft)
     for name in sessions:
         here, part = draft.scope(name), report.sessions[name]
-        for percept_id in _strong(here, draft.params):
+        for percept_id in strong(here, draft.params):
             percept = here.get(percept_id)
             assert percept is not None
             verdict = judge(percept, draft.params, blocked=percept_id in blocked)
@@ -219,7 +219,7 @@ def updating_a_global(draft: Draft) -> set[str]:
     return found
 
 
-def _rows_at_most(here: ScopeDraft, threshold: float) -> list[Percept]:
+def rows_at_most(here: ScopeDraft, threshold: float) -> list[Percept]:
     """Non-core percepts of a scope whose strength, with the draft's changes, is that low."""
     assert here.passed is not None
     w, _ = here.passed
@@ -229,7 +229,7 @@ def _rows_at_most(here: ScopeDraft, threshold: float) -> list[Percept]:
     return _in_order(here, unchanged | lowered)
 
 
-def _strong(here: ScopeDraft, params: Params) -> list[str]:
+def strong(here: ScopeDraft, params: Params) -> list[str]:
     """The percepts of a scope that may be promoted or deferred, and some others, in order."""
     assert here.passed is not None
     w, _ = here.passed
@@ -240,7 +240,7 @@ def _strong(here: ScopeDraft, params: Params) -> list[str]:
     return here.among(known | here.puts.keys())
 
 
-def _rows_idle(here: ScopeDraft, limit_s: float) -> list[Percept]:
+def rows_idle(here: ScopeDraft, limit_s: float) -> list[Percept]:
     """Non-core percepts of a scope that were idle that long."""
     assert here.passed is not None
     _, idle_s = here.passed

@@ -19,6 +19,7 @@ from milkd.engine import (
     injection,
     looking,
     moving,
+    outlook,
     recall,
     relating,
     stating,
@@ -60,6 +61,7 @@ _RULES: dict[type, Callable[[Memory, Any, Now], Decision]] = {
     commands.Show: looking.show,
     commands.Resolve: looking.resolve_all,
     commands.Explain: explaining.explain,
+    commands.LookAhead: outlook.look_ahead,
     commands.Why: whys.why,
     commands.Similar: duplicates.similar,
 }

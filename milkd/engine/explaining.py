@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from milkd.engine.consolidation import CONTRADICTION_PENALTY, updating_a_global
 from milkd.engine.draft import Draft
 from milkd.engine.looking import edges_of
+from milkd.engine.outlook import until_archived, until_pruned
 from milkd.engine.params import DAY_S, Params
 from milkd.engine.percept import ARCHIVE, GLOBAL, Edge, Percept, Producer, Relation
 from milkd.engine.promotion import RUNS_NEEDED, qualifies
@@ -131,12 +131,12 @@ def _listed(ids: list[str]) -> str:
 def _next_in_session(draft: Draft, scope: str, percept: Percept) -> Iterator[str]:
     params = draft.params
     days = half_life_s(scope, params) / DAY_S
+    left = until_pruned(percept.w, scope, params) / DAY_S
     if params.keep_updates and percept.id in updating_a_global(draft):
         yield "It updates a global fact, and so it is not removed while that one lives."
     elif percept.w <= params.prune_threshold:
         yield f"At or below {params.prune_threshold:g} it is removed at the next pass."
     else:
-        left = days * math.log2(percept.w / params.prune_threshold)
         yield (
             f"Unrestated it is removed after {left:.2f} more running days of its session "
             f"(half-life {days:g}, removed at {params.prune_threshold:g})."
@@ -155,7 +155,7 @@ def _next_in_global(draft: Draft, percept: Percept) -> Iterator[str]:
     idle = percept.idle_seconds
     if not (here.columns.used[slot] or here.is_touched(slot)):
         idle += elapsed(here.passed_at, draft.running(GLOBAL))
-    left = max(0.0, params.global_archive_after_days - idle / DAY_S)
+    left = until_archived(idle, params) / DAY_S
     yield f"Unused it is archived after {left:.2f} more running days."
 
 

@@ -244,6 +244,41 @@ class Explanation:
     next: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """A scope as it is by now."""
+
+    scope: str
+    total: int
+    core: int
+    """How many of them never fade."""
+    weights: tuple[int, ...]
+    """How many there are in each tenth of strength."""
+    views: tuple[View, ...]
+    """Those of the highest ranks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """What is about to become of a percept."""
+
+    view: View
+    what: str
+    """pruned, archived, promoted, or held_back from being promoted."""
+    in_seconds: float | None
+    """Running time until a pass does it if nothing happens; None: more than time is wanting."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What is visible to a caller, and what is ahead of it."""
+
+    shelves: tuple[Shelf, ...]
+    due: tuple[Due, ...]
+    """The soonest first."""
+    total_due: int
+
+
 @dataclass(slots=True, kw_only=True)
 class Report:
     """Counts of one pass (model.md, Pass, step 7)."""
@@ -304,6 +339,7 @@ Result = (
     | Page
     | Detail
     | Explanation
+    | Outlook
     | Whys
     | Alike
     | tuple[View, ...]

@@ -155,6 +155,35 @@ RECALL: tuple[Method, ...] = (
         ),
     ),
     reading(
+        "outlook",
+        "For somebody who looks on: facts at their strength of this moment, and what the next "
+        "passes do to which of them, if nothing happens. No use of a fact and no activity; a "
+        "session that is not open is left closed and out.",
+        SESSION,
+        LIMIT,
+        result="`scopes` (global, then the session: [{`scope`, `session?`, `total`, `core`, "
+        "`weights` (how many facts each tenth of strength has), `percepts` (those of the highest "
+        "score)}]), `due` (*percepts* with `what`: pruned, archived, promoted, or held_back from "
+        "that by a contradiction or for want of a second run, and `in_seconds?`, running time; "
+        "the soonest first, within a running day, no longer than `limit`), `total_due`",
+        example=Example(
+            {},
+            {
+                "scopes": [
+                    {
+                        "scope": "global",
+                        "total": 1,
+                        "core": 0,
+                        "weights": [0, 0, 0, 0, 0, 0, 0, 0, 0, 1],
+                        "percepts": [PERCEPT],
+                    }
+                ],
+                "due": [PERCEPT | {"what": "archived", "in_seconds": 43200.0}],
+                "total_due": 1,
+            },
+        ),
+    ),
+    reading(
         "why",
         "Why a fact would be injected for a prompt and recalled by it, or would not be. Nothing is "
         "shown or used by asking.",

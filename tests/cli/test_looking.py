@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from terminal import on_a_terminal
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -118,3 +120,35 @@ def test_similar_says_what_a_text_would_be_held_for(milkctl: Milkctl) -> None:
     assert second.endswith(milkctl("list", "wing").out[:8])
     assert len(milkctl("similar", "the west cluster", "--limit", "1").out.splitlines()) == 1
     assert milkctl("similar", "lunch").out == "(nothing similar found)\n"
+
+
+def test_a_program_is_told_what_holds_the_words_and_gets_nothing(milkctl: Milkctl) -> None:
+    ident = milkctl("record", "postgres listens on port 5433").out.split()[1]
+    milkctl("record", "redis listens elsewhere")
+    for verb in ("show", "explain"):
+        ran = milkctl(verb, "postgre por")
+        assert (ran.code, ran.out) == (1, "")
+        head, offer, line = ran.err.splitlines()
+        assert head.startswith("milkctl: no percept visible here fits")
+        assert offer == "  these hold most of the words:"
+        assert line.startswith(f"  {ident[1:]}")
+        assert line.endswith("  postgres listens on port 5433")
+    told = json.loads(milkctl("show", "postgre por", "--json").out)["error"]
+    assert told["code"] == "not_found"
+    assert [each["content"] for each in told["candidates"]] == ["postgres listens on port 5433"]
+    assert len(milkctl("show", "listens xyz").err.splitlines()) == 4
+    assert len(milkctl("show", "wholly unknown").err.splitlines()) == 1
+
+
+def test_a_person_gets_the_only_fact_that_holds_most_of_the_words(
+    place: Place, milkctl: Milkctl
+) -> None:
+    milkctl("record", "postgres listens on port 5433")
+    milkctl("record", "redis listens on port 6380")
+    for verb in ("show", "explain"):
+        ran = on_a_terminal(place, verb, "postgre", "por")
+        assert (ran.code, ran.out.splitlines()[0][:29]) == (0, "postgres listens on port 5433")
+        assert on_a_terminal(place, verb, "port lis").code == 1
+    ran = on_a_terminal(place, "confirm", "postgre por")
+    assert ran.code == 1
+    assert "these hold most of the words:" in ran.out

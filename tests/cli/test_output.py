@@ -67,6 +67,38 @@ def test_colours_are_used_only_where_they_are_wanted() -> None:
     assert Output(stream, terminal=True, colour=False).bold("x") == "x"
 
 
+@pytest.mark.parametrize(
+    ("terminal", "variables", "coloured"),
+    [
+        (True, {}, True),
+        (False, {}, False),
+        (True, {"TERM": "dumb"}, False),
+        (True, {"NO_COLOR": "1"}, False),
+        (True, {"NO_COLOR": ""}, True),
+        (False, {"FORCE_COLOR": "1"}, True),
+        (False, {"FORCE_COLOR": "0"}, False),
+        (False, {"FORCE_COLOR": ""}, False),
+        (True, {"TERM": "dumb", "FORCE_COLOR": "1"}, True),
+        (True, {"NO_COLOR": "1", "FORCE_COLOR": "1"}, False),
+    ],
+)
+def test_variables_choose_colours(
+    variables: dict[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    terminal: bool,
+    coloured: bool,
+) -> None:
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in ({"TERM": "xterm"} | variables).items():
+        monkeypatch.setenv(name, value)
+    stream = io.StringIO()
+    monkeypatch.setattr(stream, "isatty", lambda: terminal)
+    monkeypatch.setattr(sys, "stdout", stream)
+    assert Output.standard().colour == coloured
+
+
 def given(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
     """Let standard input hold this."""
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))

@@ -28,7 +28,29 @@ def test_statistics_are_counts_and_times(place: Place, milkctl: Milkctl) -> None
     assert lines[1:3] == [f"store  {place.store}", f"socket {place.socket}"]
     assert json.loads(milkctl("stats", "--json").out)["store"] == str(place.store)
     assert "global 1 percept, archive 0" in lines
-    assert lines[-1].startswith("session s1: 1 percept, ran ")
+    assert any(line.startswith("session s1: 1 percept, ran ") for line in lines)
+
+
+def test_stats_show_how_strong_facts_are_by_now(place: Place, milkctl: Milkctl) -> None:
+    place.start()
+    milkctl("learn", "the user prefers tabs")
+    for number in range(3):
+        milkctl("record", f"word{number}a word{number}b", "--session", "s1")
+    milkctl("record", "only this is weak", "--session", "s1", "--producer", "system")
+    lines = milkctl("stats", "--session", "s1").out.splitlines()
+    sign = "█" if "█" in lines[-1] else "#"
+    assert lines[-7:] == [
+        "strength in global",
+        f"  0.9 to 1.0  {sign * 20}      1",
+        "strength in s1",
+        f"  0.7 to 0.8  {sign * 20}      3",
+        f"  0.6 to 0.7  {' ' * 20}      0",
+        f"  0.5 to 0.6  {' ' * 20}      0",
+        f"  0.4 to 0.5  {sign * 7}{' ' * 13}      1",
+    ]
+    weights = json.loads(milkctl("stats", "--json", "--session", "s1").out)["weights"]
+    assert sum(weights["s1"]) == 4
+    assert weights["global"] == [0] * 9 + [1]
 
 
 def test_a_healthy_daemon_is_code_zero(place: Place, milkctl: Milkctl) -> None:

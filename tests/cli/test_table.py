@@ -80,5 +80,9 @@ def test_wide_and_combining_characters_take_their_true_width() -> None:
     assert width("語") == 2
     assert width("e\u0301") == 1
     assert width("a\u200db") == 2
+    assert width("\u1112\u1161\u11ab") == 2  # one Korean syllable in its three parts
+    assert width("\u0e01\u0e34\u0e49") == 1  # a Thai letter with a vowel and a tone
+    assert width("\u0915\u0941") == 1  # a Hindi letter with a vowel
+    assert width("x\u20dd") == 1  # enclosed in a circle
     assert fitted("語語語", 5) == "語語…"
     assert fitted("tabs", 4) == "tabs"

@@ -101,9 +101,26 @@ async def test_onlookers_are_no_activity() -> None:
     async with open_house() as house:
         peer = await house.connect()
         house.core.active_at = 0.0
-        for method in ("hello", "ping", "health", "stats"):
+        for method in ("hello", "ping", "health", "stats", "outlook"):
             await peer.call(method)
         await peer.call("subscribe", topics=["health"])
         assert house.core.active_at == 0.0
         await peer.call("list")
         assert house.core.active_at > 0.0
+
+
+async def test_to_look_ahead_opens_no_session_and_holds_none() -> None:
+    async with open_house() as house:
+        peer, other = await house.connect(), await house.connect()
+        made = await other.call("record", content="it rains", session="s1", producer="user")
+        own = (await peer.call("outlook", session="s1"))["scopes"][1]
+        assert (own["session"], own["total"], own["core"]) == ("s1", 1, 0)
+        assert own["weights"] == [0, 0, 0, 0, 0, 0, 0, 0, 0, 1]
+        (due,) = (await peer.call("outlook", session="s1"))["due"]
+        assert (due["id"], due["what"], due["in_seconds"]) == (made["id"], "promoted", 0.0)
+        (session,) = (await peer.call("stats"))["sessions"]
+        assert session["connections"] == 1
+        await other.call("session_close", session="s1")
+        seen = await peer.call("outlook", session="s1")
+        assert [shelf["scope"] for shelf in seen["scopes"]] == ["global"]
+        assert (await peer.call("stats"))["sessions"] == []
