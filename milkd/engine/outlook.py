@@ -6,6 +6,7 @@ The rules are those of the pass itself: its decay, its thresholds, its verdicts.
 from __future__ import annotations
 
 import math
+from heapq import nsmallest
 from typing import TYPE_CHECKING
 
 from milkd.engine.consolidation import rows_at_most, rows_idle, strong, updating_a_global
@@ -60,10 +61,12 @@ def _shelf(draft: Draft, name: str, limit: int) -> Shelf:
     assert here.passed is not None
     w, base = here.passed[0], here.base
     scores = memory.column_scores(base, draft.now.wall, w=w)
-    slots = sorted(base.slots.values(), key=lambda slot: -scores[slot])
+    slots = base.slots.values()
+    # Of many, few are wanted; and like sorted(), this leaves equals in the order of the store.
+    highest = nsmallest(limit, slots, key=lambda slot: -scores[slot])
     views = [
         View(base.text(slot), name, scores[slot], base.columns.live(slot)._replace(w=w[slot]))
-        for slot in slots[:limit]
+        for slot in highest
     ]
     core = sum(base.columns.exempt[slot] for slot in slots)
     return Shelf(name, len(slots), core, histogram([w[slot] for slot in slots]), tuple(views))
