@@ -552,6 +552,7 @@ def wrong_values(argument: Argument) -> list[object]:
             {"theme": "x" * 2_000},
             {7: "x"},
         ],
+        "Record": ["x", 7, True, [1], b"\xff", {"w": float("nan")}, {7: 1}],
         "Records": ["x", 7, {}, [7], [[1]], [{"w": float("nan")}], [{7: 1}]],
     }
     values = wrong[type(argument).__name__]
